@@ -1,0 +1,146 @@
+// Package config reads tidegate.yaml: what a repository's files cannot say of its environments. Everything in it is
+// optional, and a repository needs no such file.
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"path"
+	"regexp"
+	"sort"
+	"strings"
+
+	yaml3 "go.yaml.in/yaml/v3"
+
+	"github.com/tidegate/tidegate/internal/flux"
+)
+
+// FileName is the file's name, at the root of a repository.
+const FileName = "tidegate.yaml"
+
+// APIVersion is the version of the format that this program reads.
+const APIVersion = "tidegate.dev/v1alpha1"
+
+// Config is the file.
+type Config struct {
+	APIVersion   string                 `yaml:"apiVersion"`
+	Environments map[string]Environment `yaml:"environments"`
+	// Assumes are files of Kubernetes objects that every cluster holds before Flux: CRDs, ConfigMaps, namespaces.
+	Assumes []string `yaml:"assumes"`
+	// Knobs says where the values that may differ between environments are set.
+	Knobs *Knobs `yaml:"knobs"`
+	// Bootstrap says what must be in a cluster before Flux is.
+	Bootstrap *Bootstrap `yaml:"bootstrap"`
+	// SensitivePaths are patterns of files whose change needs an approval.
+	SensitivePaths []string `yaml:"sensitivePaths"`
+}
+
+// Environment is one cluster.
+type Environment struct {
+	// Path is the directory that Flux builds first, or a file of Flux objects that somebody applies.
+	Path string `yaml:"path"`
+	// Root is the folder of the repository that is the root of the artifact; the repository's root when empty.
+	Root string `yaml:"root"`
+	// FluxVersion decides where Flux's behaviour changed.
+	FluxVersion string `yaml:"fluxVersion"`
+	// Assumes adds to the file's own list.
+	Assumes []string `yaml:"assumes"`
+	// Vars are values of variables whose source is not in the repository.
+	Vars map[string]string `yaml:"vars"`
+
+	LAN             string `yaml:"lan"`
+	Nodes           []Node `yaml:"nodes"`
+	ControlPlaneVIP string `yaml:"controlPlaneVIP"`
+}
+
+// Node is a machine of a cluster.
+type Node struct {
+	Name    string `yaml:"name"`
+	Address string `yaml:"address"`
+}
+
+// Knobs names the object that holds them, and those that every overlay must set.
+type Knobs struct {
+	Source string   `yaml:"source"` // KIND NAMESPACE/NAME
+	LAN    []string `yaml:"lan"`
+}
+
+// Bootstrap is what must be in a cluster before Flux is, because nothing in git brings it.
+type Bootstrap struct {
+	CRDs   []string `yaml:"crds"` // names of CustomResourceDefinitions
+	Cilium *struct {
+		Values  string `yaml:"values"`  // file of Helm values that install the network
+		Mirrors string `yaml:"mirrors"` // KIND NAMESPACE/NAME of the object whose values it repeats
+	} `yaml:"cilium"`
+	Secrets []string `yaml:"secrets"` // NAMESPACE/NAME
+}
+
+var environmentName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+
+// ValidName tells whether an environment may be called so: names become folders.
+func ValidName(name string) bool { return environmentName.MatchString(name) && len(name) <= 63 }
+
+// Parse reads a file strictly: a field that it does not know is an error, since it is a typing error nearly always.
+// file is for messages, which carry line numbers where YAML gives them.
+func Parse(file string, data []byte) (*Config, error) {
+	var c Config
+	dec := yaml3.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	if err := dec.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if c.APIVersion != "" && c.APIVersion != APIVersion {
+		return nil, fmt.Errorf("%s: apiVersion is %q; this tidegate reads %q", file, c.APIVersion, APIVersion)
+	}
+	for _, name := range c.Names() {
+		if err := c.Environments[name].check(name); err != nil {
+			return nil, fmt.Errorf("%s: environments.%s%w", file, name, err)
+		}
+	}
+	return &c, nil
+}
+
+func (e Environment) check(name string) error {
+	if !ValidName(name) {
+		return errors.New(": a name is made of letters, digits, '-', '_' and '.'")
+	}
+	for field, p := range map[string]string{".path": e.Path, ".root": e.Root} {
+		if path.IsAbs(p) || p == ".." || strings.HasPrefix(path.Clean(p), "../") {
+			return fmt.Errorf("%s: %q is not inside the repository", field, p)
+		}
+	}
+	if e.FluxVersion != "" {
+		if _, err := flux.For(e.FluxVersion); err != nil {
+			return fmt.Errorf(".fluxVersion: %w", err)
+		}
+	}
+	if e.LAN != "" {
+		if _, err := netip.ParsePrefix(e.LAN); err != nil {
+			return fmt.Errorf(".lan: %q is not a network such as 192.168.1.0/24", e.LAN)
+		}
+	}
+	if e.ControlPlaneVIP != "" {
+		if _, err := netip.ParseAddr(e.ControlPlaneVIP); err != nil {
+			return fmt.Errorf(".controlPlaneVIP: %q is not an IP address", e.ControlPlaneVIP)
+		}
+	}
+	for i, n := range e.Nodes {
+		if _, err := netip.ParseAddr(n.Address); err != nil {
+			return fmt.Errorf(".nodes[%d].address: %q is not an IP address", i, n.Address)
+		}
+	}
+	return nil
+}
+
+// Names gives the environments in order.
+func (c *Config) Names() []string {
+	names := make([]string, 0, len(c.Environments))
+	for n := range c.Environments {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}

@@ -1,0 +1,325 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// Files is what a build may read: the artifact that source-controller would make. source.Artifact is one.
+// Paths are slash-separated and relative to the artifact's root, which is ".".
+type Files interface {
+	// ID is equal for artifacts that hold the same bytes.
+	ID() string
+	ReadFile(p string) ([]byte, error)
+	Stat(p string) (isDir, ok bool)
+	ReadDir(p string) (names []string, ok bool)
+	// Walk visits p and what is below it in lexical order, as filepath.Walk does; fs.SkipDir skips a directory.
+	Walk(p string, fn func(p string, isDir bool) error) error
+}
+
+// artifactRoot is where a build believes the artifact to be unpacked. It is no path of any machine: the file system
+// below serves it from Files. It is stripped from every message.
+const artifactRoot = "/tidegate-artifact"
+
+// buildFS is the file system of one build. It serves the artifact read-only, with files that this build replaced
+// (the generated kustomization.yaml, decrypted sources) laid over it, and writes down all that was asked of it, since
+// that is what the build depends on.
+//
+// It is also where kustomize is kept from fetching: kustomize starts HTTP and `git` by itself when a kustomization
+// file names a URL, which no file system can stop. So a kustomization file is inspected when it is read, before
+// kustomize sees it, and refused when it names anything remote. The same inspection finds `openapi:`, which a build
+// may only use when it is alone (see builder.go).
+type buildFS struct {
+	files     Files
+	overlay   map[string][]byte
+	trace     map[string]traced
+	exclusive bool // the build is alone and may change kustomize's schema
+	needAlone bool // openapi: was met in a build that is not alone
+	remotes   []Remote
+
+	secretSources bool           // plaintext was laid over encrypted files
+	opaqueSources []opaqueSource // masks were
+}
+
+// traced is one answer that the artifact gave.
+type traced struct {
+	kind byte // 'f' a file's bytes, 'd' a directory's names, 'n' nothing there
+	sum  [32]byte
+}
+
+var (
+	errReadOnly  = errors.New("a build cannot write")
+	errNeedAlone = errors.New("openapi: needs a build of its own")
+)
+
+func newBuildFS(files Files) *buildFS {
+	return &buildFS{files: files, overlay: map[string][]byte{}, trace: map[string]traced{}}
+}
+
+// rel turns a path as kustomize sees it into one of the artifact. ok is false outside of the artifact's root.
+func rel(name string) (string, bool) {
+	if !path.IsAbs(name) {
+		name = path.Join(artifactRoot, name)
+	}
+	name = path.Clean(name)
+	if name == artifactRoot {
+		return ".", true
+	}
+	return strings.CutPrefix(name, artifactRoot+"/")
+}
+
+// abs is the inverse of rel.
+func abs(p string) string { return path.Join(artifactRoot, p) }
+
+// outside is the error of fluxcd/pkg kustomize/filesys/fs_secure.go for a path that leaves the artifact.
+func outside(op, name string) error {
+	return fmt.Errorf("fs-security-constraint %s %s: path '%s' is not in or below '%s'", op, name, name, artifactRoot)
+}
+
+func (b *buildFS) stat(name string) (isDir, ok bool) {
+	p, in := rel(name)
+	if !in {
+		return false, false
+	}
+	if _, ok := b.overlay[p]; ok {
+		return false, true
+	}
+	isDir, ok = b.files.Stat(p)
+	if !ok {
+		b.note(p, traced{kind: 'n'})
+	}
+	return isDir, ok
+}
+
+func (b *buildFS) note(p string, t traced) {
+	if old, ok := b.trace[p]; !ok || old.kind == 'n' {
+		b.trace[p] = t
+	}
+}
+
+// ReadFile implements filesys.FileSystem.
+func (b *buildFS) ReadFile(name string) ([]byte, error) {
+	p, in := rel(name)
+	if !in {
+		return nil, outside("read", name)
+	}
+	data, err := b.read(p)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case isKustomizationFile(p):
+		err = b.inspect(p, inspectKustomization(data))
+	case pluginKind.Match(data):
+		var in inspection
+		in.plugin(data)
+		err = b.inspect(p, in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// read gives a file of the artifact or its replacement, without inspecting it.
+func (b *buildFS) read(p string) ([]byte, error) {
+	if data, ok := b.overlay[p]; ok {
+		return data, nil
+	}
+	isDir, ok := b.files.Stat(p)
+	switch {
+	case !ok:
+		b.note(p, traced{kind: 'n'})
+		return nil, &fs.PathError{Op: "open", Path: abs(p), Err: fs.ErrNotExist}
+	case isDir:
+		return nil, &fs.PathError{Op: "read", Path: abs(p), Err: errors.New("is a directory")}
+	}
+	data, err := b.files.ReadFile(p)
+	if err != nil {
+		return nil, err
+	}
+	b.note(p, traced{'f', digest(data)})
+	return data, nil
+}
+
+// inspect refuses a file that this build must not act upon.
+func (b *buildFS) inspect(p string, found inspection) error {
+	for _, url := range found.remotes {
+		if b.isLocalFile(p, url) {
+			continue
+		}
+		b.remotes = append(b.remotes, Remote{File: p, URL: url})
+	}
+	if len(b.remotes) > 0 {
+		return fmt.Errorf("%s names %s, which would have to be fetched", p, b.remotes[len(b.remotes)-1].URL)
+	}
+	if found.openapi && !b.exclusive {
+		b.needAlone = true
+		return errNeedAlone
+	}
+	return nil
+}
+
+// isLocalFile tells whether a path that reads like a repository is a file of the artifact that kustomize can load:
+// only then does kustomize leave it at that and clones nothing.
+func (b *buildFS) isLocalFile(kustomization, ref string) bool {
+	if hasScheme(ref) {
+		return false
+	}
+	p := path.Join(path.Dir(kustomization), ref)
+	isDir, ok := b.files.Stat(p)
+	if !ok || isDir {
+		return false
+	}
+	data, err := b.read(p)
+	return err == nil && parseObjects(data) == nil
+}
+
+// CleanedAbs implements filesys.FileSystem. There are no symlinks in an artifact, so cleaning is all it takes.
+func (b *buildFS) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
+	p, in := rel(name)
+	if !in {
+		return "", "", outside("abs", name)
+	}
+	isDir, ok := b.stat(abs(p))
+	switch {
+	case !ok:
+		return "", "", fmt.Errorf("evalsymlink failure on '%s' : %w", name,
+			&fs.PathError{Op: "lstat", Path: abs(p), Err: fs.ErrNotExist})
+	case isDir:
+		return filesys.ConfirmedDir(abs(p)), "", nil
+	}
+	return filesys.ConfirmedDir(path.Dir(abs(p))), path.Base(p), nil
+}
+
+// Exists implements filesys.FileSystem.
+func (b *buildFS) Exists(name string) bool {
+	_, ok := b.stat(name)
+	return ok
+}
+
+// IsDir implements filesys.FileSystem.
+func (b *buildFS) IsDir(name string) bool {
+	isDir, ok := b.stat(name)
+	return ok && isDir
+}
+
+// ReadDir implements filesys.FileSystem.
+func (b *buildFS) ReadDir(name string) ([]string, error) {
+	p, in := rel(name)
+	if !in {
+		return nil, outside("open", name)
+	}
+	names, ok := b.files.ReadDir(p)
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: abs(p), Err: fs.ErrNotExist}
+	}
+	b.noteDir(p, names)
+	for o := range b.overlay {
+		if path.Dir(o) == p {
+			names = append(names[:len(names):len(names)], path.Base(o))
+		}
+	}
+	sort.Strings(names)
+	return compact(names), nil
+}
+
+func (b *buildFS) noteDir(p string, names []string) {
+	b.trace[p] = traced{'d', digest([]byte(strings.Join(names, "\x00")))}
+}
+
+// Walk implements filesys.FileSystem.
+func (b *buildFS) Walk(name string, fn filepath.WalkFunc) error {
+	p, in := rel(name)
+	if !in {
+		return outside("walk", name)
+	}
+	return b.files.Walk(p, func(p string, isDir bool) error {
+		if isDir {
+			if names, ok := b.files.ReadDir(p); ok {
+				b.noteDir(p, names)
+			}
+		}
+		return fn(abs(p), info{path.Base(p), isDir}, nil)
+	})
+}
+
+// Glob implements filesys.FileSystem. Nothing in a build uses it since kustomize dropped globbing.
+func (b *buildFS) Glob(string) ([]string, error) {
+	return nil, errors.New("globs are not supported in a build")
+}
+
+// WriteFile lays data over the artifact, for this build alone.
+func (b *buildFS) WriteFile(name string, data []byte) error {
+	p, in := rel(name)
+	if !in {
+		return outside("write", name)
+	}
+	b.overlay[p] = data
+	return nil
+}
+
+// Create, Mkdir, MkdirAll, RemoveAll and Open complete filesys.FileSystem; a build with plugins disabled uses none.
+func (b *buildFS) Create(string) (filesys.File, error) { return nil, errReadOnly }
+
+// Mkdir refuses.
+func (b *buildFS) Mkdir(string) error { return errReadOnly }
+
+// MkdirAll refuses.
+func (b *buildFS) MkdirAll(string) error { return errReadOnly }
+
+// RemoveAll refuses.
+func (b *buildFS) RemoveAll(string) error { return errReadOnly }
+
+// Open refuses.
+func (b *buildFS) Open(string) (filesys.File, error) { return nil, errReadOnly }
+
+// filesRead gives the artifact's files that were read, in order, for the unit's record of what it was built from.
+func (b *buildFS) filesRead() []string {
+	var out []string
+	for p, t := range b.trace {
+		if t.kind == 'f' {
+			out = append(out, p)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
+// info is the FileInfo that Walk hands out.
+type info struct {
+	name string
+	dir  bool
+}
+
+func (i info) Name() string       { return i.name }
+func (i info) Size() int64        { return 0 }
+func (i info) ModTime() time.Time { return time.Time{} }
+func (i info) IsDir() bool        { return i.dir }
+func (i info) Sys() any           { return nil }
+func (i info) Mode() os.FileMode {
+	if i.dir {
+		return os.ModeDir | 0o755
+	}
+	return 0o644
+}
+
+// compact drops neighbours that are equal.
+func compact(sorted []string) []string {
+	out := sorted[:0:0]
+	for i, s := range sorted {
+		if i == 0 || s != sorted[i-1] {
+			out = append(out, s)
+		}
+	}
+	return out
+}

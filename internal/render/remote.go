@@ -1,0 +1,260 @@
+package render
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+
+	yaml3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/provider"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// Remote is something that a kustomization names and that is not in the repository.
+type Remote struct {
+	File string // the kustomization file that names it
+	URL  string
+}
+
+// inspection is what must be known of a kustomization file before kustomize acts upon it.
+type inspection struct {
+	remotes []string
+	openapi bool
+}
+
+// The fields of a kustomization whose entries kustomize loads, by how it loads them
+// (kustomize api/internal/target/kusttarget.go and api/internal/loader/fileloader.go).
+var (
+	// A file first, else a directory or a repository to clone.
+	rootFields = []string{"resources", "bases", "components", "generators", "transformers", "validators"}
+	// A file; over HTTP when it is a URL.
+	fileFields = []string{"crds", "configurations", "patchesStrategicMerge"}
+	// Lists of maps whose `path` is a file.
+	pathFields = []string{"patches", "patchesJson6902", "replacements"}
+	// Generators, whose inputs are files.
+	generatorFields = []string{"configMapGenerator", "secretGenerator"}
+)
+
+// inspectKustomization finds what kustomize would fetch, and whether its schema would change. A file that cannot be
+// parsed has nothing remote: kustomize stops at it.
+func inspectKustomization(data []byte) inspection {
+	var k map[string]any
+	if sigsyaml.Unmarshal(data, &k) != nil {
+		return inspection{}
+	}
+	var in inspection
+	for key, v := range k {
+		// sigs.k8s.io/yaml matches field names without regard to case, so kustomize does too.
+		switch lower := strings.ToLower(key); {
+		case lower == "openapi":
+			m, _ := v.(map[string]any)
+			in.openapi = len(m) > 0
+			in.file(m["path"])
+		case oneOf(rootFields, lower):
+			for _, s := range stringsOf(v) {
+				in.root(s, lower)
+			}
+		case oneOf(fileFields, lower):
+			for _, s := range stringsOf(v) {
+				in.file(s)
+			}
+		case oneOf(pathFields, lower):
+			for _, m := range mapsOf(v) {
+				in.file(m["path"])
+			}
+		case oneOf(generatorFields, lower):
+			for _, m := range mapsOf(v) {
+				in.generator(m)
+			}
+		}
+	}
+	return in
+}
+
+// root takes an entry that kustomize loads as a file, a directory or a repository, or that holds a plugin's
+// configuration in line.
+func (in *inspection) root(s, field string) {
+	if strings.ContainsRune(s, '\n') || strings.Contains(s, ": ") {
+		in.plugin([]byte(s))
+		return
+	}
+	if isRemoteFile(s) || looksLikeRepository(s) {
+		in.remotes = append(in.remotes, s)
+	}
+}
+
+func (in *inspection) file(v any) {
+	if s, ok := v.(string); ok && isRemoteFile(s) {
+		in.remotes = append(in.remotes, s)
+	}
+}
+
+// generator takes the inputs of a ConfigMap or Secret generator: `files` may be KEY=PATH.
+func (in *inspection) generator(m map[string]any) {
+	in.file(m["env"])
+	for _, field := range []string{"files", "envs"} {
+		for _, s := range stringsOf(m[field]) {
+			_, after, isPair := strings.Cut(s, "=")
+			in.file(s)
+			if isPair {
+				in.file(after)
+			}
+		}
+	}
+}
+
+// plugin takes documents that may configure a built-in generator or transformer, which loads files too. They may stand
+// in a list, so every level is looked at.
+func (in *inspection) plugin(data []byte) {
+	dec := yaml3.NewDecoder(bytes.NewReader(data))
+	for {
+		var doc any
+		if dec.Decode(&doc) != nil {
+			return
+		}
+		in.pluginFields(doc, false, 0)
+	}
+}
+
+func (in *inspection) pluginFields(v any, loads bool, depth int) {
+	if depth > maxPlainDepth {
+		return
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			in.pluginFields(e, oneOf(pluginFields, k), depth+1)
+		}
+	case []any:
+		for _, e := range v {
+			in.pluginFields(e, loads, depth+1)
+		}
+	case string:
+		if !loads {
+			return
+		}
+		in.file(v)
+		if _, after, ok := strings.Cut(v, "="); ok {
+			in.file(after)
+		}
+	}
+}
+
+// pluginFields are the fields in which built-in plugins name files.
+var pluginFields = []string{"path", "paths", "files", "env", "envs"}
+
+// pluginKind finds documents that configure a built-in plugin that loads files.
+var pluginKind = regexp.MustCompile(`\bkind["']?\s*:\s*["']?(PatchTransformer|PatchJson6902Transformer|` +
+	`PatchStrategicMergeTransformer|ConfigMapGenerator|SecretGenerator|ReplacementTransformer)\b`)
+
+// isRemoteFile is kustomize's own test for what it loads over HTTP.
+func isRemoteFile(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+var userPrefix = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
+
+// hasScheme tells a URL from a path that only reads like a repository.
+func hasScheme(s string) bool {
+	lower := strings.ToLower(s)
+	for _, p := range []string{"git::", "ssh://", "https://", "http://", "file://"} {
+		if strings.HasPrefix(lower, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// looksLikeRepository tells whether kustomize would clone s: a scheme, GitHub's host, or user@host followed by a
+// path of two segments or a marker (kustomize api/internal/git/repospec.go NewRepoSpecFromURL). It errs on the side
+// of yes.
+func looksLikeRepository(s string) bool {
+	if path.IsAbs(s) {
+		return false
+	}
+	lower := strings.ToLower(s)
+	if hasScheme(s) || strings.HasPrefix(lower, "github.com/") || strings.HasPrefix(lower, "github.com:") {
+		return true
+	}
+	user := userPrefix.FindString(s)
+	if user == "" {
+		return false
+	}
+	host := strings.IndexAny(s[len(user):], "/:")
+	if host < 0 {
+		return false
+	}
+	rest, _, _ := strings.Cut(s[len(user)+host+1:], "?")
+	return strings.Contains(rest, "/") || strings.Contains(rest, ".git") || strings.Contains(rest, "_git")
+}
+
+// isKustomizationFile tells whether kustomize reads a file of this name as a kustomization.
+func isKustomizationFile(p string) bool {
+	return oneOf(konfig.RecognizedKustomizationFileNames(), path.Base(p))
+}
+
+// parseObjects tells whether kustomize can read data as Kubernetes objects: nil, or the error it gives. kustomize's
+// parser panics on some objects, as fluxcd/pkg kustomize_generator.go scanManifests knows; that is an error too.
+func parseObjects(data []byte) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("recovered from panic while parsing YAML: %v", r)
+		}
+	}()
+	_, err = provider.NewDefaultDepProvider().GetResourceFactory().SliceFromBytes(data)
+	return err
+}
+
+func oneOf(list []string, s string) bool {
+	for _, l := range list {
+		if strings.EqualFold(l, s) {
+			return true
+		}
+	}
+	return false
+}
+
+func stringsOf(v any) []string {
+	list, _ := v.([]any)
+	var out []string
+	for _, e := range list {
+		if s, ok := e.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func mapsOf(v any) []map[string]any {
+	list, _ := v.([]any)
+	var out []map[string]any
+	for _, e := range list {
+		if m, ok := e.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// digest tells contents apart. It is a cryptographic one, since builds of an untrusted tree may share a cache.
+func digest(data []byte) [sha256.Size]byte { return sha256.Sum256(data) }
+
+// ForbidFetching makes every HTTP request through net/http's default transport fail, which is the one that kustomize
+// uses. Inspection refuses what a repository names; this holds where a name only comes to be within a build, such as
+// a plugin's configuration that a patch rewrites. A program calls it once, at its start, and gives the clients that
+// may fetch a transport of their own.
+func ForbidFetching() { http.DefaultTransport = refuse{} }
+
+type refuse struct{}
+
+func (refuse) RoundTrip(r *http.Request) (*http.Response, error) {
+	return nil, errors.New("tidegate does not fetch during a build: " + r.URL.Redacted())
+}

@@ -1,0 +1,144 @@
+package render
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/tidegate/tidegate/internal/flux"
+	"github.com/tidegate/tidegate/internal/model"
+	"github.com/tidegate/tidegate/internal/subst"
+)
+
+// Value is one entry of a ConfigMap or Secret, or one inline variable, as far as it is known.
+type Value struct {
+	Text    string
+	Secret  bool          // Text is plaintext of encrypted content
+	Unknown *model.Reason // why Text is not the value; nil when it is
+}
+
+// DataSource is a ConfigMap or Secret that variables are read from.
+type DataSource struct {
+	Ref  model.Ref
+	Data map[string]Value
+}
+
+// LookupSource finds a ConfigMap or Secret of the cluster; nil when nothing in the repository makes it.
+type LookupSource func(kind, namespace, name string) *DataSource
+
+// Variables is what spec.postBuild gives to substitution (fluxcd/pkg kustomize_varsub.go LoadVariables).
+//
+// The rules are:
+//   - Sources in order, later ones override; inline values override all. A source is in the Kustomization's namespace.
+//   - Line feeds are taken out of every value.
+//   - A source that is not in the repository and is not optional makes every name unknown that no later source sets:
+//     it may define it, or override it.
+type Variables struct {
+	Runs    bool // substitution runs: there is a variable, or the strategy is Always
+	Doubt   bool // whether it runs is not known, since every variable would come from a missing source
+	values  map[string]Value
+	doubt   map[string]*model.Reason // names whose value a missing source may override
+	Missing []model.Reason           // sources that are not in the repository
+	secrets bool
+}
+
+// LoadVariables evaluates spec.postBuild. display is the same Kustomization with secrets masked: an inline value that
+// differs in it is a secret.
+//
+// given are values that a user supplied for what the repository does not hold: they fill names that are unknown, and
+// never override or add to what is known.
+func LoadVariables(ks, display *flux.Kustomization, lookup LookupSource, given map[string]Value, always bool) *Variables {
+	v := &Variables{values: map[string]Value{}, doubt: map[string]*model.Reason{}}
+	for _, ref := range ks.Spec.PostBuild.SubstituteFrom {
+		src := lookup(ref.Kind, ks.Namespace, ref.Name)
+		if src == nil {
+			if !ref.Optional {
+				v.miss(ref.Kind, ks.Namespace, ref.Name)
+			}
+			continue
+		}
+		for k, val := range src.Data {
+			val.Text = strings.ReplaceAll(val.Text, "\n", "")
+			v.set(k, val)
+		}
+	}
+	for k, text := range ks.Spec.PostBuild.Substitute {
+		val := Value{Text: strings.ReplaceAll(text, "\n", "")}
+		if display != nil && display.Spec.PostBuild != nil && display.Spec.PostBuild.Substitute[k] != text {
+			val.Secret = true
+		}
+		v.set(k, val)
+	}
+	for name, val := range given {
+		have, ok := v.values[name]
+		if ok && have.Unknown != nil || v.doubt[name] != nil || !ok && len(v.Missing) > 0 {
+			val.Text = strings.ReplaceAll(val.Text, "\n", "")
+			v.set(name, val)
+		}
+	}
+	v.Runs = len(v.values) > 0 || always
+	v.Doubt = !v.Runs && len(v.Missing) > 0
+	return v
+}
+
+func (v *Variables) set(name string, val Value) {
+	v.values[name] = val
+	delete(v.doubt, name)
+	v.secrets = v.secrets || val.Secret
+}
+
+func (v *Variables) miss(kind, namespace, name string) {
+	ref := model.Ref{APIVersion: "v1", Kind: kind, Namespace: namespace, Name: name}
+	r := model.Reason{
+		Code: model.CodeMissingVariable, Subject: ref.String(),
+		Message: fmt.Sprintf("%s is not made by anything in the repository, so its variables are unknown", ref),
+		Fix:     "give it with --cluster-objects FILE, or its values with --vars ENV=FILE or in tidegate.yaml",
+	}
+	v.Missing = append(v.Missing, r)
+	for name := range v.values {
+		v.doubt[name] = &r
+	}
+}
+
+// lookup gives substitution its variables. hide leaves secrets unexpanded, for what a view may show.
+func (v *Variables) lookup(hide bool) subst.Lookup {
+	return func(name string) (string, subst.State) {
+		val, ok := v.values[name]
+		switch {
+		case !ok && len(v.Missing) > 0:
+			return "", subst.Opaque
+		case !ok:
+			return "", subst.Undefined
+		case val.Unknown != nil || hide && val.Secret:
+			return "", subst.Opaque
+		}
+		return val.Text, subst.Known
+	}
+}
+
+// why tells why a name is unknown.
+func (v *Variables) why(name string) model.Reason {
+	if val, ok := v.values[name]; ok && val.Unknown != nil {
+		r := *val.Unknown
+		r.Message = fmt.Sprintf("${%s}: %s", name, r.Message)
+		return r
+	}
+	r := v.Missing[0]
+	r.Message = fmt.Sprintf("${%s}: %s", name, r.Message)
+	return r
+}
+
+// variableName is the pattern that every key of every source must match, used or not.
+const variableName = "^[_[:alpha:]][_[:alpha:][:digit:]]*$"
+
+var variablePattern = regexp.MustCompile(variableName)
+
+// invalidName gives the first name that no variable may have; empty when all are good.
+func (v *Variables) invalidName() string {
+	for _, name := range sortedKeys(v.values) {
+		if !variablePattern.MatchString(name) {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,112 @@
+package scan
+
+import (
+	"sort"
+
+	"github.com/tidegate/tidegate/internal/flux"
+	"github.com/tidegate/tidegate/internal/model"
+	"github.com/tidegate/tidegate/internal/render"
+)
+
+// forget takes a unit's objects out of the store.
+func (s *store) forget(id model.UnitID) {
+	for k, h := range s.objects {
+		if h.unit != nil && *h.unit == id {
+			delete(s.objects, k)
+		}
+	}
+}
+
+// finish turns the run into the environment's result.
+func (r *run) finish(unsettled bool) {
+	if unsettled {
+		r.env.Reasons = append(r.env.Reasons, model.Reason{Code: model.CodeUnsettled,
+			Message: "the source object changes with the artifact that it makes, and does not settle"})
+	}
+	r.env.Root = r.root
+	r.env.Reasons = append(r.env.Reasons, r.store.twice...)
+	for _, u := range r.order {
+		r.env.Units = append(r.env.Units, u.result())
+	}
+}
+
+// Apply takes an environment's units on to what is sent to the API server.
+func Apply(env *model.Environment) {
+	for _, u := range env.Units {
+		if u.Spec == nil || u.Status == model.StatusFailed {
+			continue
+		}
+		objects, failure := render.Applied(u.Spec.(*flux.Kustomization), u.Objects)
+		u.Objects = objects
+		if failure != nil {
+			u.Status = model.StatusFailed
+			u.Reasons = append([]model.Reason{*failure}, u.Reasons...)
+		}
+	}
+}
+
+// result is a unit as a view sees it.
+func (u *unit) result() *model.Unit {
+	m := &model.Unit{ID: u.id, Path: "", Source: u.src, Files: u.out.Files, Objects: u.out.Objects}
+	if u.parent != nil {
+		id := u.parent.id
+		m.Parent = &id
+	}
+	if u.id.Kind == "Kustomization" {
+		m.Path = u.specPath
+	}
+	if u.spec != nil {
+		m.Spec = u.spec
+		m.Suspended = u.spec.Spec.Suspend
+		for _, d := range u.spec.Spec.DependsOn {
+			ns := d.Namespace
+			if ns == "" {
+				ns = u.id.Namespace
+			}
+			m.DependsOn = append(m.DependsOn, model.UnitID{Kind: u.id.Kind, Namespace: ns, Name: d.Name})
+		}
+		if k := u.spec.Spec.KubeConfig; k != nil {
+			m.Remote = "kubeConfig"
+			if k.SecretRef != nil {
+				m.Remote = "Secret " + k.SecretRef.Name
+			} else if k.ConfigMapRef != nil {
+				m.Remote = "ConfigMap " + k.ConfigMapRef.Name
+			}
+		}
+	}
+	m.Status = model.StatusOK
+	failures := append(append([]model.Reason{}, u.failed...), u.out.Failures...)
+	unverified := append(append(append([]model.Reason{}, u.blocked...), u.notes...), u.out.Unverified...)
+	unverified = append(unverified, objectReasons(m.Objects, unverified)...)
+	switch {
+	case len(failures) > 0:
+		m.Status = model.StatusFailed
+	case len(unverified) > 0:
+		m.Status = model.StatusUnverified
+	}
+	m.Reasons = append(failures, unverified...)
+	return m
+}
+
+// objectReasons gathers why objects are unverified, each subject once, less what the unit says already.
+func objectReasons(objects []*model.Object, have []model.Reason) []model.Reason {
+	type key struct {
+		code    model.Code
+		subject string
+	}
+	seen := map[key]bool{}
+	for _, r := range have {
+		seen[key{r.Code, r.Subject}] = true
+	}
+	var out []model.Reason
+	for _, o := range objects {
+		for _, r := range o.Unverified {
+			if k := (key{r.Code, r.Subject}); !seen[k] {
+				seen[k] = true
+				out = append(out, r)
+			}
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Code < out[j].Code })
+	return out
+}

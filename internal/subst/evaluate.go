@@ -91,7 +91,7 @@ func (e *evaluator) run() *Error {
 // segment reads an expression of the top level and writes what it comes to.
 func (e *evaluator) segment() *Error {
 	s := Segment{In: e.pos, Out: e.out.Len()}
-	e.reads = e.reads[:0]
+	
 	result, err := e.expression(1)
 	if err != nil {
 		return err
@@ -136,9 +136,6 @@ func (e *evaluator) stopped() bool { return len(e.faults) > 0 && !e.collect }
 
 // fail keeps an error of evaluation for the case that no error of syntax follows.
 func (e *evaluator) fail(c *call, err *Error) {
-	if e.stopped() {
-		return
-	}
 	err.Offset, err.Name = c.at, c.name
 	if err.Kind != KindUndefined {
 		err.text += ": " + strconv.Quote(c.name)

@@ -59,6 +59,8 @@ func TestHostileTexts(t *testing.T) {
 		{"a long text at the bottom", deep, 0},
 		{"big values", strings.Repeat("${BIG}", 100), KindLimit},
 		{"big values that are dropped", "${TEN:-" + strings.Repeat("${BIG}", 100_000) + "}", KindLimit},
+		{"big values in defaults", strings.Repeat("${TEN:-${BIG}}", 1000), KindLimit},
+		{"lengths of a big value", strings.Repeat("${#BIG}", 1000), KindLimit},
 		{"big arguments", held, KindLimit},
 		{"replacements that multiply", bomb, KindLimit},
 		{"shortest prefix", "${BIG#*y}${BIG#*x*x*x}${BIG%%x*}", 0},

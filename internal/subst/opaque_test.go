@@ -52,6 +52,7 @@ func TestOpaque(t *testing.T) {
 		{in: "${A:0:${X}}", names: []string{"X"}},
 		{in: "${A:${X}:1}", names: []string{"X"}},
 		{in: "${EMPTY:5:${X}}", names: []string{"X"}}, // Flux panics if X is the largest number
+		{in: "${EMPTY:${X}:${Y}}", names: []string{"X", "Y"}},
 		{in: "${EMPTY/${X}/y}", names: []string{"X"}},
 		{in: "${A:-${X:1:1}${X:${X}:1}}", names: []string{"X"}}, // and here
 		{in: "${EMPTY#${A:1:${X}}}", names: []string{"X"}},

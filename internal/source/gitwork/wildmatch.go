@@ -9,6 +9,7 @@ import (
 type glob struct {
 	kind   globKind
 	lit    string // exact: the whole; suffix: what follows the asterisk; general: literal bytes that every match begins with
+	tail   string // general: literal bytes that every match ends with
 	toks   []token
 	minLen int // no text shorter than this matches
 	fold   bool
@@ -76,6 +77,15 @@ func compileGlob(pattern string, fold bool) *glob {
 	}
 	if !fold {
 		g.lit = pattern[:special]
+		end := len(g.toks)
+		for end > 0 && g.toks[end-1].kind == tokByte && (end < 3 || g.toks[end-3].kind != tokDirs) {
+			end--
+		}
+		tail := make([]byte, 0, len(g.toks)-end)
+		for _, t := range g.toks[end:] {
+			tail = append(tail, t.c)
+		}
+		g.tail = string(tail)
 	}
 	return g
 }
@@ -153,89 +163,83 @@ func (g *glob) match(text string) bool {
 	case globNever:
 		return false
 	}
-	if len(text) < g.minLen || !strings.HasPrefix(text, g.lit) {
+	if len(text) < g.minLen || !strings.HasPrefix(text, g.lit) || !strings.HasSuffix(text, g.tail) {
 		return false
 	}
 	return g.run(text)
 }
 
-// A stateSet is a set of positions in the token list, which remembers them in a list too so that a step costs what is live.
-type stateSet struct {
-	in   []bool
-	list []int
-}
-
-func (s *stateSet) clear() {
-	for _, i := range s.list {
-		s.in[i] = false
-	}
-	s.list = s.list[:0]
-}
-
-// add inserts position i and every position reached from it without reading a byte.
-func (s *stateSet) add(toks []token, i int) {
-	for !s.in[i] {
-		s.in[i] = true
-		s.list = append(s.list, i)
+// reach adds to a set of positions in the token list the position i, and every one reached from it without reading a byte. The set is kept
+// twice, as marks and as a list, so that a step costs what is live. Slices go in and out so that they can stay on the caller's stack.
+func reach(toks []token, marks []bool, list []int32, i int) []int32 {
+	for !marks[i] {
+		marks[i] = true
+		list = append(list, int32(i))
 		if i == len(toks) {
-			return
+			break
 		}
 		switch toks[i].kind {
 		case tokDirs:
-			s.add(toks, i+3)
+			list = reach(toks, marks, list, i+3)
 			i++
 		case tokStar, tokDeep:
 			i++
-		default:
-			return
 		}
 	}
+	return list
 }
 
 func (g *glob) run(text string) bool {
-	const onStack = 96
-	var marks [2][onStack]bool
-	var lists [2][onStack]int
+	const onStack = 64
+	var marksA, marksB [onStack]bool
+	var listA, listB [onStack]int32
+	marks, nextMarks, list, next := marksA[:], marksB[:], listA[:0], listB[:0]
 	n := len(g.toks) + 1
-	cur, next := stateSet{in: marks[0][:], list: lists[0][:0]}, stateSet{in: marks[1][:], list: lists[1][:0]}
 	if n > onStack {
-		cur, next = stateSet{in: make([]bool, n)}, stateSet{in: make([]bool, n)}
+		marks, nextMarks = make([]bool, n), make([]bool, n)
 	}
-	cur.add(g.toks, 0)
-	for k := 0; k < len(text) && len(cur.list) > 0; k++ {
+	list = reach(g.toks, marks, list, 0)
+	for k := 0; k < len(text) && len(list) > 0; k++ {
 		c := text[k]
 		if g.fold {
 			c = lower(c)
 		}
-		for _, i := range cur.list {
+		for _, at := range list {
+			i := int(at)
+			marks[i] = false
 			if i == len(g.toks) {
 				continue
 			}
+			to := i + 1
 			switch t := g.toks[i]; t.kind {
 			case tokByte:
-				if c == t.c {
-					next.add(g.toks, i+1)
+				if c != t.c {
+					continue
 				}
 			case tokAny:
-				if c != '/' {
-					next.add(g.toks, i+1)
+				if c == '/' {
+					continue
 				}
 			case tokSet:
-				if c != '/' && t.set[c>>6]&(1<<(c&63)) != 0 {
-					next.add(g.toks, i+1)
+				if c == '/' || t.set[c>>6]&(1<<(c&63)) == 0 {
+					continue
 				}
 			case tokStar:
-				if c != '/' {
-					next.add(g.toks, i)
+				if c == '/' {
+					continue
 				}
+				to = i
 			case tokDeep:
-				next.add(g.toks, i)
+				to = i
+			case tokDirs:
+				continue // its ways on are in the list already
 			}
+			next = reach(g.toks, nextMarks, next, to)
 		}
-		cur.clear()
-		cur, next = next, cur
+		list, next = next, list[:0]
+		marks, nextMarks = nextMarks, marks
 	}
-	return cur.in[n-1]
+	return marks[n-1]
 }
 
 func lower(c byte) byte {

@@ -116,6 +116,9 @@ func (b *buildFS) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkAliases(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", p, err)
+	}
 	switch {
 	case isKustomizationFile(p):
 		err = b.inspect(p, inspectKustomization(data))
@@ -153,6 +156,9 @@ func (b *buildFS) read(p string) ([]byte, error) {
 
 // inspect refuses a file that this build must not act upon.
 func (b *buildFS) inspect(p string, found inspection) error {
+	if found.aliases != nil {
+		return fmt.Errorf("%s: %w", p, found.aliases)
+	}
 	for _, url := range found.remotes {
 		if b.isLocalFile(p, url) {
 			continue

@@ -27,6 +27,7 @@ type Remote struct {
 type inspection struct {
 	remotes []string
 	openapi bool
+	aliases error // what checkAliases says of YAML that stands in it as text
 }
 
 // The fields of a kustomization whose entries kustomize loads, by how it loads them
@@ -209,6 +210,9 @@ func parseObjects(data []byte) (err error) {
 			err = fmt.Errorf("recovered from panic while parsing YAML: %v", r)
 		}
 	}()
+	if err := checkAliases(data); err != nil {
+		return err
+	}
 	_, err = provider.NewDefaultDepProvider().GetResourceFactory().SliceFromBytes(data)
 	return err
 }

@@ -27,6 +27,9 @@ const sourceIgnoreFile = sourceignore.IgnoreFile
 //   - Every file and directory is judged by itself. A file re-included below an excluded directory is in, and takes its directories with it.
 //     A directory that is not excluded is in, even if nothing in it is.
 //   - Symbolic links are dropped, after they had their say as .sourceignore.
+//
+// This is what becomes of a GitRepository, and of an OCIRepository whose layer is unpacked. spec.include and spec.recurseSubmodules bring
+// files that the tree does not hold. A Bucket follows other rules.
 func NewArtifact(t Tree, o ArtifactOptions) (*Artifact, error) {
 	id, err := artifactID(t, o)
 	if err != nil {

@@ -1,13 +1,10 @@
 package source
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -176,34 +173,3 @@ const (
 	outIrregular = "neither a regular file nor a directory: git does not hold it"
 	outSparse    = "not below a directory of spec.sparseCheckout"
 )
-
-// artifactID identifies the tree instance and the options.
-func artifactID(t Tree, o ArtifactOptions) (string, error) {
-	h := sha256.New()
-	if i, ok := t.(interface{ Identity() string }); ok {
-		hashStrings(h, "identity", i.Identity())
-	} else {
-		// Without an identity, equal content under an equal label is the same tree.
-		hashStrings(h, "content", t.Label())
-		for _, e := range t.Entries() {
-			hashStrings(h, e.Path, e.Kind.String(), e.Target)
-			if e.Kind != Regular {
-				continue
-			}
-			data, err := t.ReadFile(e.Path)
-			if err != nil {
-				return "", err
-			}
-			hashStrings(h, string(data))
-		}
-	}
-	if o.Ignore != nil {
-		hashStrings(h, "ignore", *o.Ignore)
-	}
-	hashStrings(h, "sparse")
-	hashStrings(h, o.SparseCheckout...)
-	return hex.EncodeToString(h.Sum(nil)[:16]), nil
-}
-
-func quote(s string) string { return strconv.Quote(s) }
-func itoa(n int) string     { return strconv.Itoa(n) }

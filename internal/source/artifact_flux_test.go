@@ -147,9 +147,9 @@ func ignoreText(r *rand.Rand) string {
 }
 
 func TestArtifactAgainstFlux(t *testing.T) {
-	n := 400
+	n := 150
 	if testing.Short() {
-		n = 80
+		n = 40
 	}
 	in, out, failed := 0, 0, 0
 	for seed := range n {

@@ -235,7 +235,7 @@ func TestArtifactID(t *testing.T) {
 		}
 		ids[id] = tt.name
 	}
-	if len(ids) != 9 {
+	if len(ids) != 10 {
 		t.Errorf("%d IDs: %v", len(ids), ids)
 	}
 }

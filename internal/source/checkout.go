@@ -116,13 +116,13 @@ func (d *checkoutDir) child(name string) (checkoutChild, bool) {
 func (c *checkout) checkSparse(sparse []string) error {
 	for _, s := range sparse {
 		if !c.existsInRoot(s) {
-			return fmt.Errorf("spec.sparseCheckout names %s, which %s does not have: source-controller makes no artifact until it is removed or corrected", quote(s), c.tree.Label())
+			return fmt.Errorf("spec.sparseCheckout names %q, which %s does not have: source-controller makes no artifact until it is removed or corrected", s, c.tree.Label())
 		}
 	}
 	return nil
 }
 
-// maxLinks is how many symbolic links one path may lead through; Linux has 40, filepath-securejoin 255.
+// How many symbolic links one path may lead through, for Linux and for filepath-securejoin.
 const (
 	maxLinksOpen = 40
 	maxLinksJoin = 255

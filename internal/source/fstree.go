@@ -6,12 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"path"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // FromFS returns the Tree of all files in fsys, but for ".git". Symbolic links are listed as such if fsys is an fs.ReadLinkFS. Unlike
@@ -128,34 +124,4 @@ func (t *mapTree) ReadFile(p string) ([]byte, error) {
 		return nil, err
 	}
 	return []byte(t.files[p]), nil
-}
-
-// hashStrings writes strings so that no two lists of strings write the same bytes.
-func hashStrings(w io.Writer, list ...string) {
-	for _, s := range list {
-		// A hash never fails to be written to.
-		_, _ = io.WriteString(w, strconv.Itoa(len(s))+":"+s)
-	}
-}
-
-// parentDir returns the directory of a clean relative path, "." for the root.
-func parentDir(p string) string {
-	if i := strings.LastIndexByte(p, '/'); i >= 0 {
-		return p[:i]
-	}
-	return "."
-}
-
-// joinRel joins a clean directory, "." for the root, and a name.
-func joinRel(dir, name string) string {
-	if dir == "." {
-		return name
-	}
-	return dir + "/" + name
-}
-
-// cleanRel cleans a path inside a tree. ok is false for one that leads out of it.
-func cleanRel(p string) (clean string, ok bool) {
-	clean = path.Clean(p)
-	return clean, p != "" && clean[0] != '/' && clean != ".." && !strings.HasPrefix(clean, "../")
 }

@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 )
@@ -136,14 +135,4 @@ func sortEntries(entries []Entry) {
 	if !slices.IsSortedFunc(entries, byPath) {
 		slices.SortFunc(entries, byPath)
 	}
-}
-
-// JoinSecure returns the path inside the artifact that p, a spec.path, leads to: clean, relative, and "." for the root. A ".." above the
-// root stays at the root, and a leading slash means the root. It is SecureJoin of filepath-securejoin, which kustomize-controller uses,
-// for a root without symbolic links; an artifact has none.
-func JoinSecure(p string) string {
-	if p = path.Clean("/" + p)[1:]; p != "" {
-		return p
-	}
-	return "."
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -30,9 +31,9 @@ type sourcePattern struct {
 // reason says, for the user, why a path is out.
 func (p *sourcePattern) reason() string {
 	if p.line == 0 {
-		return p.where + " " + quote(p.text)
+		return p.where + " " + strconv.Quote(p.text)
 	}
-	return "pattern " + quote(p.text) + " in " + p.where + ", line " + itoa(p.line)
+	return "pattern " + strconv.Quote(p.text) + " in " + p.where + ", line " + strconv.Itoa(p.line)
 }
 
 func parseSourcePattern(text, where string, line int) *sourcePattern {

@@ -91,7 +91,7 @@ func (e *evaluator) run() *Error {
 // segment reads an expression of the top level and writes what it comes to.
 func (e *evaluator) segment() *Error {
 	s := Segment{In: e.pos, Out: e.out.Len()}
-	
+	e.reads = e.reads[:0]
 	result, err := e.expression(1)
 	if err != nil {
 		return err

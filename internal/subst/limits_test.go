@@ -99,3 +99,17 @@ func TestLimitErrorsHoldNoValue(t *testing.T) {
 		t.Errorf("error is %.100v", err)
 	}
 }
+
+// Each level of these holds an argument of 1 MB while the next is read, so the size has to stop it, and not the time.
+func TestOpenArgumentsCount(t *testing.T) {
+	in := strings.Repeat("${A/${BIG}/", 100) + "z" + strings.Repeat("}", 100)
+	_, err := Eval(in, known(map[string]string{"BIG": strings.Repeat("x", 1<<20)}), Options{})
+	if err == nil || !strings.Contains(err.Error(), "16 MiB") {
+		t.Errorf("error is %v", err)
+	}
+	// Once they are used, they no longer count.
+	in = strings.Repeat("${A/${BIG}/z}", 50)
+	if _, err := Eval(in, known(map[string]string{"BIG": strings.Repeat("x", 1<<20)}), Options{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"filippo.io/age"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/tidegate/tidegate/reference"
@@ -22,14 +22,15 @@ import (
 
 // The commands of the scripts besides testscript's own.
 var commands = map[string]func(*testscript.TestScript, bool, []string){
-	"exits":     exits,
-	"platform":  platform,
-	"agekey":    agekey,
-	"masked":    masked,
-	"snapshot":  snapshot,
-	"shape":     shape,
-	"mode":      mode,
-	"documents": documents,
+	"exits":      exits,
+	"platform":   platform,
+	"agekey":     agekey,
+	"masked":     masked,
+	"snapshot":   snapshot,
+	"shape":      shape,
+	"mode":       mode,
+	"plaintexts": plaintexts,
+	"holdsnone":  holdsNone,
 }
 
 // exits CODE PROGRAM ARGS... runs a program and holds its exit code.
@@ -61,12 +62,19 @@ func platform(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.CopyFS(ts.MkAbs(args[0]), reference.FS))
 }
 
-// agekey FILE writes the key file that opens the reference platform's secrets.
+// agekey [-fresh] FILE writes the key file that opens the reference platform's secrets; with -fresh, one that opens
+// nothing.
 func agekey(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: agekey FILE")
+	text := reference.TestAgeKey()
+	if len(args) == 2 && args[0] == "-fresh" {
+		id, err := age.GenerateX25519Identity()
+		ts.Check(err)
+		text, args = id.String()+"\n", args[1:]
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(reference.TestAgeKey()), 0o600))
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: agekey [-fresh] FILE")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
 var seconds = regexp.MustCompile(`\d+\.\d\d s\b|"seconds": [0-9.e-]+`)
@@ -182,32 +190,4 @@ func mode(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s has mode %s, want %s", file, got, args[0])
 		}
 	}
-}
-
-// documents STREAM FILE writes the documents of a YAML stream without the comments that tidegate puts before them.
-func documents(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: documents STREAM FILE")
-	}
-	var out bytes.Buffer
-	first := true
-	for _, doc := range strings.Split("\n"+ts.ReadFile(args[0]), "\n---\n") {
-		lines := strings.SplitAfter(strings.TrimPrefix(doc, "\n"), "\n")
-		for len(lines) > 0 && strings.HasPrefix(lines[0], "# ") {
-			lines = lines[1:]
-		}
-		text := strings.Join(lines, "")
-		if text == "" {
-			continue
-		}
-		if !first {
-			out.WriteString("---\n")
-		}
-		first = false
-		out.WriteString(text)
-		if !strings.HasSuffix(text, "\n") {
-			out.WriteByte('\n')
-		}
-	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), out.Bytes(), 0o644))
 }

@@ -230,7 +230,10 @@ func (b *Builder) attempt(files Files, spec BuildSpec, how reading, alone bool) 
 		schemaLock.RLock()
 		defer schemaLock.RUnlock()
 	}
-	if p.res, p.err = kustomize(p.fs, spec.Dir); p.err != nil {
+	if p.res, p.err = kustomize(p.fs, spec.Dir); p.fs.refused != nil {
+		p.err = p.fs.refused
+	}
+	if p.err != nil {
 		p.code = model.CodeBuild
 		if p.made.made {
 			if why := explainGenerated(p.fs, spec.Dir); why != nil {

@@ -43,7 +43,9 @@ type BuiltObject struct {
 	Expressions bool
 	Unverified  []model.Reason
 
-	stable bool // the hops that follow substitution give Text again
+	slots  []string // the scalars with expressions, when inline
+	inline bool     // each expression stands in a scalar that is written as it is (inline.go)
+	stable bool     // the hops that follow substitution give Text again
 	once   sync.Once
 	again  decoded // Text after these hops; valid after once
 	lost   error
@@ -140,10 +142,12 @@ func (o *BuiltObject) fill(res *resource.Resource, how reading, secretBuild bool
 	}
 	o.ID, o.APIVersion = res.CurId(), res.GetApiVersion()
 	o.NoSubstitution = res.GetLabels()[substituteKey] == "disabled" || res.GetAnnotations()[substituteKey] == "disabled"
-	if o.Text, o.stable, o.Err = encodeNode(&res.RNode); o.Err != nil {
-		o.ErrCode = model.CodeBuild
+	text, tree, err := encodeTree(&res.RNode)
+	if err != nil {
+		o.ErrCode, o.Err = model.CodeBuild, err
 		return
 	}
+	o.Text, o.stable = text, tree != nil
 	o.Display = o.Text
 	switch {
 	case twin != nil:
@@ -152,6 +156,9 @@ func (o *BuiltObject) fill(res *resource.Resource, how reading, secretBuild bool
 		o.Display = maskedWhole(o.Text)
 	}
 	o.Expressions = subst.HasExpression(o.Text)
+	if o.Expressions && o.stable {
+		o.slots, o.inline = findSlots(tree)
+	}
 }
 
 // counterpart finds the resource that another pass made in the place of res; nil when the passes differ in shape, so

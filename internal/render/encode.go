@@ -32,13 +32,19 @@ const maxPlainDepth = 100
 // encodeNode gives the text of a resource exactly as kustomize's Resource.AsYAML does. stable tells that reparse
 // would give the same text again.
 func encodeNode(n *yaml.RNode) (text string, stable bool, err error) {
+	text, tree, err := encodeTree(n)
+	return text, tree != nil, err
+}
+
+// encodeTree is encodeNode with the tree that was encoded, when it is plain; nil otherwise.
+func encodeTree(n *yaml.RNode) (text string, tree any, err error) {
 	if v, ok := plainNode(n.YNode(), 0, false); ok {
 		if out, err := yaml2.Marshal(v); err == nil {
-			return string(out), true, nil
+			return string(out), v, nil
 		}
 	}
 	text, err = encodeLong(n)
-	return text, false, err
+	return text, nil, err
 }
 
 // encodeLong is AsYAML itself, hop for hop.
@@ -132,7 +138,7 @@ func plainNode(n *yaml3.Node, depth int, flow bool) (any, bool) {
 		}
 		return list, true
 	case yaml3.ScalarNode:
-		return plainScalar(n)
+		return plainScalar(n, flow)
 	}
 	return nil, false
 }
@@ -164,7 +170,7 @@ func plainMapping(n *yaml3.Node, depth int, flow bool) (any, bool) {
 	return m, true
 }
 
-func plainScalar(n *yaml3.Node) (any, bool) {
+func plainScalar(n *yaml3.Node, flow bool) (any, bool) {
 	tag := n.ShortTag()
 	const quoted = yaml3.SingleQuotedStyle | yaml3.DoubleQuotedStyle
 	if tag != "!!str" {
@@ -178,7 +184,8 @@ func plainScalar(n *yaml3.Node) (any, bool) {
 		case "!!bool":
 			return n.Value == "true", n.Value == "true" || n.Value == "false"
 		case "!!null":
-			return nil, n.Value == "null" || n.Value == "~" || n.Value == ""
+			// Nothing at all in flow style, `{a: }`, is written as an empty string.
+			return nil, n.Value == "null" || n.Value == "~" || n.Value == "" && !flow
 		}
 		return nil, false
 	}
@@ -250,7 +257,7 @@ func plainTree(v any, depth int) (any, bool) {
 		m := make(map[string]any, len(v))
 		for k, e := range v {
 			key, ok := k.(string)
-			if !ok || len(key) > 128 || key == "<<" || !plainString(key) {
+			if !ok || len(key) > 128 || key == "<<" || !plainString(key) || leadingSpace(key) {
 				return nil, false
 			}
 			if m[key], ok = plainTree(e, depth+1); !ok {

@@ -150,6 +150,9 @@ func resourcesOf(data []byte) (list []*resource.Resource, err error) {
 			err = fmt.Errorf("kustomize panics: %v", r)
 		}
 	}()
+	if err := checkAliases(data); err != nil {
+		return nil, err // kustomize would not come back
+	}
 	return provider.NewDefaultDepProvider().GetResourceFactory().SliceFromBytes(data)
 }
 

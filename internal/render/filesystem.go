@@ -45,6 +45,7 @@ type buildFS struct {
 	exclusive bool // the build is alone and may change kustomize's schema
 	needAlone bool // openapi: was met in a build that is not alone
 	remotes   []Remote
+	refused   error // a file would take the process down; kustomize passes over some errors of reading
 
 	secretSources bool           // plaintext was laid over encrypted files
 	opaqueSources []opaqueSource // masks were
@@ -116,15 +117,13 @@ func (b *buildFS) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkAliases(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", p, err)
-	}
-	switch {
-	case isKustomizationFile(p):
+	if isKustomizationFile(p) {
 		err = b.inspect(p, inspectKustomization(data))
-	case pluginKind.Match(data):
-		var in inspection
-		in.plugin(data)
+	} else {
+		in := inspection{aliases: checkAliases(data)}
+		if pluginKind.Match(data) {
+			in.plugin(data)
+		}
 		err = b.inspect(p, in)
 	}
 	if err != nil {
@@ -157,7 +156,8 @@ func (b *buildFS) read(p string) ([]byte, error) {
 // inspect refuses a file that this build must not act upon.
 func (b *buildFS) inspect(p string, found inspection) error {
 	if found.aliases != nil {
-		return fmt.Errorf("%s: %w", p, found.aliases)
+		b.refused = fmt.Errorf("%s: %w", p, found.aliases)
+		return b.refused
 	}
 	for _, url := range found.remotes {
 		if b.isLocalFile(p, url) {

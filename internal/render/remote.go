@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	yaml3 "go.yaml.in/yaml/v3"
@@ -51,26 +52,27 @@ func inspectKustomization(data []byte) inspection {
 		return inspection{}
 	}
 	var in inspection
-	for key, v := range k {
-		// sigs.k8s.io/yaml matches field names without regard to case, so kustomize does too.
-		switch lower := strings.ToLower(key); {
-		case lower == "openapi":
+	for _, key := range sortedKeys(k) {
+		v := k[key]
+		in.texts(v)
+		switch {
+		case strings.EqualFold(key, "openapi"):
 			m, _ := v.(map[string]any)
-			in.openapi = len(m) > 0
+			in.openapi = in.openapi || len(m) > 0
 			in.file(m["path"])
-		case oneOf(rootFields, lower):
+		case oneOf(rootFields, key):
 			for _, s := range stringsOf(v) {
-				in.root(s, lower)
+				in.root(s)
 			}
-		case oneOf(fileFields, lower):
+		case oneOf(fileFields, key):
 			for _, s := range stringsOf(v) {
 				in.file(s)
 			}
-		case oneOf(pathFields, lower):
+		case oneOf(pathFields, key):
 			for _, m := range mapsOf(v) {
-				in.file(m["path"])
+				in.file(valuesOf(m, "path")...)
 			}
-		case oneOf(generatorFields, lower):
+		case oneOf(generatorFields, key):
 			for _, m := range mapsOf(v) {
 				in.generator(m)
 			}
@@ -81,79 +83,125 @@ func inspectKustomization(data []byte) inspection {
 
 // root takes an entry that kustomize loads as a file, a directory or a repository, or that holds a plugin's
 // configuration in line.
-func (in *inspection) root(s, field string) {
-	if strings.ContainsRune(s, '\n') || strings.Contains(s, ": ") {
-		in.plugin([]byte(s))
-		return
-	}
+func (in *inspection) root(s string) {
 	if isRemoteFile(s) || looksLikeRepository(s) {
 		in.remotes = append(in.remotes, s)
+		return
+	}
+	if strings.Contains(s, ":") {
+		in.plugin([]byte(s))
 	}
 }
 
-func (in *inspection) file(v any) {
-	if s, ok := v.(string); ok && isRemoteFile(s) {
-		in.remotes = append(in.remotes, s)
+func (in *inspection) file(values ...any) {
+	for _, v := range values {
+		if s, ok := v.(string); ok && isRemoteFile(s) {
+			in.remotes = append(in.remotes, s)
+		}
 	}
 }
 
 // generator takes the inputs of a ConfigMap or Secret generator: `files` may be KEY=PATH.
 func (in *inspection) generator(m map[string]any) {
-	in.file(m["env"])
+	in.file(valuesOf(m, "env")...)
 	for _, field := range []string{"files", "envs"} {
-		for _, s := range stringsOf(m[field]) {
-			_, after, isPair := strings.Cut(s, "=")
-			in.file(s)
-			if isPair {
-				in.file(after)
+		for _, v := range valuesOf(m, field) {
+			for _, s := range stringsOf(v) {
+				_, after, _ := strings.Cut(s, "=")
+				in.file(s, after)
 			}
 		}
 	}
 }
 
-// plugin takes documents that may configure a built-in generator or transformer, which loads files too. They may stand
-// in a list, so every level is looked at.
-func (in *inspection) plugin(data []byte) {
-	dec := yaml3.NewDecoder(bytes.NewReader(data))
-	for {
-		var doc any
-		if dec.Decode(&doc) != nil {
-			return
-		}
-		in.pluginFields(doc, false, 0)
-	}
-}
-
-func (in *inspection) pluginFields(v any, loads bool, depth int) {
-	if depth > maxPlainDepth {
-		return
-	}
+// texts looks for YAML that stands in a kustomization as text, a patch or a plugin's configuration.
+func (in *inspection) texts(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		for k, e := range v {
-			in.pluginFields(e, oneOf(pluginFields, k), depth+1)
+		for _, e := range v {
+			in.texts(e)
 		}
 	case []any:
 		for _, e := range v {
-			in.pluginFields(e, loads, depth+1)
+			in.texts(e)
 		}
 	case string:
-		if !loads {
-			return
-		}
-		in.file(v)
-		if _, after, ok := strings.Cut(v, "="); ok {
-			in.file(after)
+		if in.aliases == nil {
+			in.aliases = checkAliases([]byte(v))
 		}
 	}
 }
 
-// pluginFields are the fields in which built-in plugins name files.
-var pluginFields = []string{"path", "paths", "files", "env", "envs"}
+// pluginKinds are the built-in generators and transformers that load files (kustomize api/internal/builtins), and
+// pluginFields the fields in which they name them.
+var (
+	pluginKinds = []string{"PatchTransformer", "PatchJson6902Transformer", "PatchStrategicMergeTransformer",
+		"ConfigMapGenerator", "SecretGenerator", "ReplacementTransformer", "ValueAddTransformer"}
+	pluginFields = []string{"path", "paths", "files", "env", "envs", "targetFilePath"}
+	pluginKind   = regexp.MustCompile(strings.Join(pluginKinds, "|"))
+)
 
-// pluginKind finds documents that configure a built-in plugin that loads files.
-var pluginKind = regexp.MustCompile(`\bkind["']?\s*:\s*["']?(PatchTransformer|PatchJson6902Transformer|` +
-	`PatchStrategicMergeTransformer|ConfigMapGenerator|SecretGenerator|ReplacementTransformer)\b`)
+// plugin takes documents that may configure a built-in plugin, or be lists of such. Nodes are looked at, not values:
+// kustomize reads documents that do not decode, such as those with a key twice.
+func (in *inspection) plugin(data []byte) {
+	if in.aliases == nil {
+		in.aliases = checkAliases(data)
+	}
+	if in.aliases != nil {
+		return
+	}
+	dec := yaml3.NewDecoder(bytes.NewReader(data))
+	for {
+		var doc yaml3.Node
+		if dec.Decode(&doc) != nil {
+			return
+		}
+		in.pluginNode(&doc, "", false, 0)
+	}
+}
+
+// pluginNode looks at a node that stands under key. within tells that it is part of a plugin's configuration.
+func (in *inspection) pluginNode(n *yaml3.Node, key string, within bool, depth int) {
+	if n.Kind == yaml3.AliasNode {
+		n = n.Alias
+	}
+	if depth > maxPlainDepth {
+		return
+	}
+	switch n.Kind {
+	case yaml3.DocumentNode, yaml3.SequenceNode:
+		for _, c := range n.Content {
+			in.pluginNode(c, key, within, depth+1)
+		}
+	case yaml3.MappingNode:
+		within = within || isPlugin(n)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			in.pluginNode(n.Content[i+1], n.Content[i].Value, within, depth+1)
+		}
+	case yaml3.ScalarNode:
+		if !within {
+			return
+		}
+		if oneOf(pluginFields, key) {
+			_, after, _ := strings.Cut(n.Value, "=")
+			in.file(n.Value, after)
+		}
+		in.texts(n.Value)
+	}
+}
+
+func isPlugin(n *yaml3.Node) bool {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		v := n.Content[i+1]
+		if v.Kind == yaml3.AliasNode {
+			v = v.Alias
+		}
+		if n.Content[i].Value == "kind" && slices.Contains(pluginKinds, v.Value) {
+			return true
+		}
+	}
+	return false
+}
 
 // isRemoteFile is kustomize's own test for what it loads over HTTP.
 func isRemoteFile(s string) bool {
@@ -232,6 +280,17 @@ func stringsOf(v any) []string {
 	for _, e := range list {
 		if s, ok := e.(string); ok {
 			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// valuesOf gives the values of a field: encoding/json takes its name in any case, and so does kustomize.
+func valuesOf(m map[string]any, field string) []any {
+	var out []any
+	for _, k := range sortedKeys(m) {
+		if strings.EqualFold(k, field) {
+			out = append(out, m[k])
 		}
 	}
 	return out

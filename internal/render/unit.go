@@ -107,6 +107,7 @@ type substitution struct {
 	twin  *Built
 	vars  *Variables // nil without postBuild
 	ids   map[identityKey]int
+	slots map[string]bool // inline's answers
 }
 
 // identityKey is what kustomize compares when it replaces an object (resid.ResId Equals).
@@ -196,6 +197,10 @@ func (s *substitution) evaluate(obj *model.Object, o *BuiltObject, source string
 		return nil, s.failure(o, fmt.Errorf("variable substitution failed: %w", err), source)
 	}
 	obj.Unverified = append(obj.Unverified[:len(obj.Unverified):len(obj.Unverified)], s.reasons(res)...)
+	if source == o.Text && s.inline(o, opts) && !s.usesSecrets(res) {
+		obj.YAML, obj.Display = res.Text, res.Text
+		return obj, s.replace(o.ID)
+	}
 	doc, err := reparse(res.Text)
 	if err != nil {
 		if len(res.Opaque) > 0 {
@@ -338,13 +343,21 @@ func inDisplay(shown, name string) bool {
 
 func identityOf(obj map[string]any) resid.ResId {
 	meta, _ := obj["metadata"].(map[string]any)
-	group, version := resid.ParseGroupVersion(stringOf(obj["apiVersion"]))
-	return resid.NewResIdWithNamespace(resid.NewGvk(group, version, stringOf(obj["kind"])), stringOf(meta["name"]), stringOf(meta["namespace"]))
+	group, version := resid.ParseGroupVersion(typeText(obj, "apiVersion"))
+	return resid.NewResIdWithNamespace(resid.NewGvk(group, version, typeText(obj, "kind")), stringOf(meta["name"]), stringOf(meta["namespace"]))
+}
+
+// typeText is apiVersion or kind as kustomize reads it: a null there is the text of it (kyaml resid GvkFromNode).
+func typeText(obj map[string]any, field string) string {
+	if v, ok := obj[field]; ok && v == nil {
+		return "null"
+	}
+	return stringOf(obj[field])
 }
 
 func stringOf(v any) string {
 	switch v := v.(type) {
-	case nil:
+	case nil, map[string]any, []any:
 		return ""
 	case string:
 		return v

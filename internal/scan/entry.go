@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"sort"
+	"strings"
 
 	yaml3 "go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
@@ -108,23 +109,32 @@ func (r *run) settleEntry(u *unit) {
 	r.arts = map[model.SourceRef]*artifact{}
 }
 
-// entryObjects gives the Flux objects of the entry, and the Kustomization whose path is the entry itself.
+// entryObjects gives the Kustomization whose path is the entry itself, or else the Flux objects of the entry when its
+// source must be found among them.
 func (r *run) entryObjects(u *unit) (own *held, all []*held) {
 	for _, o := range u.out.Objects {
-		if !interesting(o.Ref) {
+		if o.Ref.Kind != "Kustomization" || !flux.IsGroup(o.Ref.APIVersion, flux.KustomizeGroup) {
 			continue
 		}
-		h, err := hold(o, &u.id)
-		if err != nil {
+		// Only what may be the entry's own is taken apart here: an entry can hold hundreds.
+		if own != nil || !strings.Contains(o.YAML, path.Base(u.specPath)) {
 			continue
 		}
-		all = append(all, h)
-		if own == nil && o.Ref.Kind == "Kustomization" && flux.IsGroup(o.Ref.APIVersion, flux.KustomizeGroup) &&
-			text(h.obj, "spec", "path") != "" && source.JoinSecure(text(h.obj, "spec", "path")) == u.specPath {
+		if h, err := hold(o, &u.id); err == nil && text(h.obj, "spec", "path") != "" && source.JoinSecure(text(h.obj, "spec", "path")) == u.specPath {
 			own = h
 		}
 	}
-	return own, all
+	if own != nil || r.entry.Source.Name != "" {
+		return own, nil
+	}
+	for _, o := range u.out.Objects {
+		if interesting(o.Ref) {
+			if h, err := hold(o, &u.id); err == nil {
+				all = append(all, h)
+			}
+		}
+	}
+	return nil, all
 }
 
 // ownSource chooses the repository's own source among those that the entry's Kustomizations name.

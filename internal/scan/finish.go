@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"path"
 	"sort"
 
 	"github.com/tidegate/tidegate/internal/flux"
@@ -26,8 +27,40 @@ func (r *run) finish(unsettled bool) {
 	r.env.Root = r.root
 	r.env.Reasons = append(r.env.Reasons, r.store.twice...)
 	for _, u := range r.order {
-		r.env.Units = append(r.env.Units, u.result())
+		r.env.Units = append(r.env.Units, r.inRepository(u.result()))
 	}
+}
+
+// inRepository turns the artifact's paths of a unit into the repository's, where the artifact's root is a folder of it.
+func (r *run) inRepository(u *model.Unit) *model.Unit {
+	if r.root == "." {
+		return u
+	}
+	move := func(list []model.Reason) []model.Reason {
+		out := make([]model.Reason, len(list))
+		for i, reason := range list {
+			places := make([]model.Place, len(reason.Places))
+			for j, p := range reason.Places {
+				p.File = path.Join(r.root, p.File)
+				places[j] = p
+			}
+			reason.Places = places
+			out[i] = reason
+		}
+		return out
+	}
+	u.Reasons = move(u.Reasons)
+	files := make([]string, len(u.Files))
+	for i, f := range u.Files {
+		files[i] = path.Join(r.root, f)
+	}
+	u.Files = files
+	for _, o := range u.Objects {
+		if len(o.Unverified) > 0 {
+			o.Unverified = move(o.Unverified)
+		}
+	}
+	return u
 }
 
 // Apply takes an environment's units on to what is sent to the API server.

@@ -364,7 +364,7 @@ func (r *run) addKustomization(parent *unit, h *held) {
 		return
 	}
 	u.spec = spec
-	if !sameYAML(h.obj, h.shown) {
+	if h.secret {
 		if u.shown, err = flux.DecodeKustomization(h.shown, r.flux); err != nil {
 			u.shown = &flux.Kustomization{}
 		}
@@ -377,7 +377,7 @@ func (r *run) addKustomization(parent *unit, h *held) {
 // refusal says why the API server does not take a Kustomization.
 func (r *run) refusal(h *held, err error) model.Reason {
 	msg := err.Error()
-	if !sameYAML(h.obj, h.shown) && !r.opts.ShowSecrets {
+	if h.secret && !r.opts.ShowSecrets {
 		msg = "a value that comes from decrypted content is not valid"
 	}
 	return model.Reason{Code: model.CodeRefused, Subject: h.ref.String(), Message: "the API server refuses it: " + msg}

@@ -18,6 +18,7 @@ type held struct {
 	ref        model.Ref
 	obj        map[string]any
 	shown      map[string]any // obj with secrets masked; the same map when it has none
+	secret     bool           // obj holds what shown hides
 	unverified []model.Reason
 	unit       *model.UnitID // who renders it; nil for what the user says is there
 }
@@ -79,12 +80,12 @@ func (s *store) get(group, kind, namespace, name string) *held {
 
 // hold takes a rendered object apart.
 func hold(o *model.Object, unit *model.UnitID) (*held, error) {
-	h := &held{ref: o.Ref, unverified: o.Unverified, unit: unit}
+	h := &held{ref: o.Ref, unverified: o.Unverified, unit: unit, secret: o.Secret()}
 	if err := sigsyaml.Unmarshal([]byte(o.YAML), &h.obj); err != nil {
 		return nil, err
 	}
 	h.shown = h.obj
-	if o.Secret() {
+	if h.secret {
 		h.shown = nil
 		if err := sigsyaml.Unmarshal([]byte(o.Display), &h.shown); err != nil {
 			return nil, err

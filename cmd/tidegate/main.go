@@ -22,7 +22,7 @@ func main() {
 	log.SetOutput(io.Discard)
 	// A render is short and allocates much: fewer collections cost memory that it gives back at once.
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(200)
+		debug.SetGCPercent(300)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

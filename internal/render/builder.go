@@ -66,6 +66,7 @@ type Builder struct {
 	mu     sync.Mutex
 	slots  map[string]*slot
 	others map[flux.Behaviour]*Builder
+	forms  forms
 	hits   int
 	builds int
 }
@@ -183,7 +184,7 @@ func (b *Builder) build(files Files, spec BuildSpec) *Built {
 	}
 	schemaLock.RLock()
 	defer schemaLock.RUnlock()
-	return finish(first, shown, other, spec.Decrypt)
+	return finish(first, shown, other, spec.Decrypt, &b.forms)
 }
 
 // pass is one run of kustomize over one reading of the encrypted content.

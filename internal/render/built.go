@@ -65,7 +65,7 @@ const substituteKey = "kustomize.toolkit.fluxcd.io/substitute"
 
 // finish turns the passes of one build into its result. shown has every encrypted file masked and is nil when none was
 // opened; other has another mask and is nil when none stayed closed.
-func finish(p, shown, other *pass, decrypt bool) *Built {
+func finish(p, shown, other *pass, decrypt bool, f *forms) *Built {
 	out := &Built{
 		Files: p.fs.filesRead(), Remotes: p.fs.remotes, Err: p.err, Code: p.code,
 		Secret: p.fs.secretSources, trace: p.fs.trace,
@@ -94,7 +94,7 @@ func finish(p, shown, other *pass, decrypt bool) *Built {
 		if other != nil {
 			stranger = counterpart(other, i, res, p.res.Size())
 		}
-		o.fill(res, p.reading, shown != nil, twin, decrypt)
+		o.fill(res, p.reading, shown != nil, twin, decrypt, f)
 		if other != nil {
 			o.compare(stranger, out.Opaque)
 		}
@@ -104,7 +104,7 @@ func finish(p, shown, other *pass, decrypt bool) *Built {
 }
 
 // fill encodes a resource and, when encrypted content took part, its masked twin.
-func (o *BuiltObject) fill(res *resource.Resource, how reading, secretBuild bool, twin *resource.Resource, decrypt bool) {
+func (o *BuiltObject) fill(res *resource.Resource, how reading, secretBuild bool, twin *resource.Resource, decrypt bool, f *forms) {
 	if res.GetName() == "" || res.GetKind() == "" || res.GetApiVersion() == "" {
 		o.ErrCode = model.CodeBuild
 		o.Err = fmt.Errorf("failed to decode Kubernetes apiVersion, kind and name from an object (apiVersion %q, kind %q, name %q)",
@@ -142,7 +142,7 @@ func (o *BuiltObject) fill(res *resource.Resource, how reading, secretBuild bool
 	}
 	o.ID, o.APIVersion = res.CurId(), res.GetApiVersion()
 	o.NoSubstitution = res.GetLabels()[substituteKey] == "disabled" || res.GetAnnotations()[substituteKey] == "disabled"
-	text, tree, err := encodeTree(&res.RNode)
+	text, tree, err := encodeTree(&res.RNode, f)
 	if err != nil {
 		o.ErrCode, o.Err = model.CodeBuild, err
 		return

@@ -32,13 +32,16 @@ const maxPlainDepth = 100
 // encodeNode gives the text of a resource exactly as kustomize's Resource.AsYAML does. stable tells that reparse
 // would give the same text again.
 func encodeNode(n *yaml.RNode) (text string, stable bool, err error) {
-	text, tree, err := encodeTree(n)
+	text, tree, err := encodeTree(n, nil)
 	return text, tree != nil, err
 }
 
 // encodeTree is encodeNode with the tree that was encoded, when it is plain; nil otherwise.
-func encodeTree(n *yaml.RNode) (text string, tree any, err error) {
+func encodeTree(n *yaml.RNode, f *forms) (text string, tree any, err error) {
 	if v, ok := plainNode(n.YNode(), 0, false); ok {
+		if text, ok := emit(v, f); ok {
+			return text, v, nil
+		}
 		if out, err := yaml2.Marshal(v); err == nil {
 			return string(out), v, nil
 		}
@@ -194,7 +197,8 @@ func plainScalar(n *yaml3.Node, flow bool) (any, bool) {
 		// The encoder adds a blank line before more-indented lines: the text differs, and Flux's is the text.
 		return nil, false
 	case n.Style&yaml3.LiteralStyle != 0:
-		if n.Value == "" {
+		// A block that begins with white space is not written so that it can be read again.
+		if n.Value == "" || strings.IndexByte(" \t\n", n.Value[0]) >= 0 {
 			return nil, false
 		}
 	case n.Style&quoted == 0 && n.Tag == "" && n.Value == "":

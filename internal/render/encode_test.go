@@ -114,6 +114,9 @@ func holdReparse(t *testing.T, text string) string {
 	if err != nil {
 		return ""
 	}
+	if got.text != want && fluxMayGive(t, text, got.text) {
+		return got.text
+	}
 	if got.text != want {
 		t.Fatalf("reparse differs at %s\nof   %q\ngot  %q\nwant %q", firstDifference(got.text, want), text, got.text, want)
 	}
@@ -142,6 +145,17 @@ func fluxHops(res *resource.Resource, text string) (string, error) {
 		return "", fmt.Errorf("AsYAML: %w", err)
 	}
 	return string(out), nil
+}
+
+// fluxMayGive tells whether Flux itself gives got at times: two keys that are one in JSON (1 and "1") overwrite each
+// other in the order of a Go map.
+func fluxMayGive(t *testing.T, text, got string) bool {
+	for range 50 {
+		if again, err := fluxHops(blankResource(t), text); err == nil && again == got {
+			return true
+		}
+	}
+	return false
 }
 
 func resourcesOf(data []byte) (list []*resource.Resource, err error) {

@@ -121,7 +121,7 @@ func (b *buildFS) ReadFile(name string) ([]byte, error) {
 		err = b.inspect(p, inspectKustomization(data))
 	} else {
 		in := inspection{aliases: checkAliases(data)}
-		if pluginKind.Match(data) {
+		if mayBePlugin(data) {
 			in.plugin(data)
 		}
 		err = b.inspect(p, in)

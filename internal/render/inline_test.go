@@ -16,7 +16,7 @@ func holdInline(t *testing.T, doc string, vars map[string]string) (taken bool) {
 	if err != nil || n.YNode().Kind != yaml.MappingNode {
 		return false
 	}
-	text, tree, err := encodeTree(n)
+	text, tree, err := encodeTree(n, nil)
 	if err != nil || tree == nil {
 		return false
 	}

@@ -47,6 +47,9 @@ var (
 // inspectKustomization finds what kustomize would fetch, and whether its schema would change. A file that cannot be
 // parsed has nothing remote: kustomize stops at it.
 func inspectKustomization(data []byte) inspection {
+	if harmless(data) {
+		return inspection{}
+	}
 	var k map[string]any
 	if sigsyaml.Unmarshal(data, &k) != nil {
 		return inspection{}
@@ -79,6 +82,30 @@ func inspectKustomization(data []byte) inspection {
 		}
 	}
 	return in
+}
+
+// harmless tells, without parsing, that a kustomization file names nothing remote, has no openapi and no aliases in
+// its texts: none of the words that any of these takes stands in it, nor anything that could spell them another way
+// (an escape, a tag such as !!binary). Nearly all files are.
+func harmless(data []byte) bool {
+	// A NUL byte is UTF-16, which the parser reads too.
+	if bytes.ContainsAny(data, "\\@&!\x00") {
+		return false
+	}
+	lower := bytes.ToLower(data)
+	for _, word := range [][]byte{[]byte("http"), []byte("github.com"), []byte("ssh:"), []byte("git:"), []byte("file:"), []byte("openapi")} {
+		if bytes.Contains(lower, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayBePlugin tells whether a file may configure a built-in plugin that loads files. The two words are looked for
+// first, since every file of a build passes here.
+func mayBePlugin(data []byte) bool {
+	return (bytes.Contains(data, []byte("Transformer")) || bytes.Contains(data, []byte("Generator"))) && pluginKind.Match(data) ||
+		bytes.IndexByte(data, 0) >= 0 // UTF-16
 }
 
 // root takes an entry that kustomize loads as a file, a directory or a repository, or that holds a plugin's

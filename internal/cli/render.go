@@ -34,7 +34,7 @@ Exit code: 0 when nothing failed (unverified is no failure), 1 when a unit faile
 		Example: `  tidegate render                                   # here, or the embedded reference platform
   tidegate render ~/src/fleet --env prod            # one environment
   tidegate render --entry prod=clusters/prod        # where an environment starts, said outright
-  tidegate render --out /tmp/rendered               # a file for each unit
+  tidegate render --out ../rendered                 # a file for each unit
   tidegate render -o json | jq .summary             # for machines
   tidegate render --vars prod=outputs.yaml          # values that Terraform would have put into the cluster`,
 		Args: upTo(1),
@@ -56,7 +56,7 @@ Exit code: 0 when nothing failed (unverified is no failure), 1 when a unit faile
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&req.Entries, "entry", nil, "`NAME=PATH`: an environment and the directory that Flux builds first, or a file of Flux objects that somebody applies (repeatable)")
-	f.StringArrayVar(&req.Environments, "env", nil, "render this environment only (repeatable)")
+	f.StringArrayVar(&req.Environments, "env", nil, "render the environment `NAME` only (repeatable)")
 	f.StringArrayVar(&req.ClusterObjects, "cluster-objects", nil, "`FILE` of objects that the cluster holds before Flux: CRDs, ConfigMaps, namespaces (repeatable)")
 	f.StringArrayVar(&req.Vars, "vars", nil, "`ENV=FILE` of values for variables whose source is not in the repository: ConfigMaps and Secrets, a YAML map, or KEY=VALUE lines (repeatable)")
 	f.StringVar(&req.AgeKeyFile, "age-key-file", "", "`FILE` of age keys for SOPS; else SOPS_AGE_KEY and SOPS_AGE_KEY_FILE are read")

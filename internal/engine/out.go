@@ -29,7 +29,11 @@ func CheckOut(req Request, out string) error {
 	repo := req.path(req.Repo)
 	if req.Repo == "" {
 		if repo = gitRoot(req.Dir); repo == "" {
-			return nil
+			tree, _, err := open(req.Dir)
+			if err != nil || !isFluxRepository(tree) {
+				return nil // the embedded reference platform is rendered
+			}
+			repo = req.Dir
 		}
 	}
 	if repo, err = real(repo); err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,7 +141,7 @@ func open(dir string) (source.Tree, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var warnings []string
+	warnings := slices.Clone(tree.Warnings())
 	for _, p := range tree.Problems() {
 		warnings = append(warnings, fmt.Sprintf("%s could not be read and is left out: %v", p.Path, p.Err))
 	}

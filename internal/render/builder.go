@@ -236,7 +236,7 @@ func (b *Builder) attempt(files Files, spec BuildSpec, how reading, alone bool) 
 	}
 	if p.err != nil {
 		p.code = model.CodeBuild
-		if p.made.made {
+		if p.made.made && p.fs.limit == nil && !p.fs.needAlone {
 			if why := explainGenerated(p.fs, spec.Dir); why != nil {
 				p.code, p.err = model.CodeGenerate, why
 			}

@@ -18,6 +18,7 @@ type Built struct {
 	Objects []*BuiltObject
 	Files   []string // read, sorted
 	Remotes []Remote // what would have to be fetched; then Err is set too
+	Limit   error    // the build is beyond tidegate's limits; then Err is set too
 	Err     error
 	Code    model.Code // of Err
 	Secret  bool       // plaintext of encrypted files took part
@@ -68,7 +69,7 @@ const substituteKey = "kustomize.toolkit.fluxcd.io/substitute"
 func finish(p, shown, other *pass, decrypt bool, f *forms) *Built {
 	out := &Built{
 		Files: p.fs.filesRead(), Remotes: p.fs.remotes, Err: p.err, Code: p.code,
-		Secret: p.fs.secretSources, trace: p.fs.trace,
+		Secret: p.fs.secretSources, Limit: p.fs.limit, trace: p.fs.trace,
 	}
 	for _, o := range p.fs.opaqueSources {
 		out.Opaque = append(out.Opaque, model.Reason{
@@ -76,6 +77,9 @@ func finish(p, shown, other *pass, decrypt bool, f *forms) *Built {
 			Message: fmt.Sprintf("%s is encrypted: %v", o.file, o.why),
 			Fix:     "give the environment's age key with --age-key-file",
 		})
+	}
+	if p.err == nil && p.fs.limit != nil {
+		p.err = p.fs.limit // kustomize passes over some errors of reading
 	}
 	if p.err != nil {
 		out.Err = plainError(p.err)
@@ -114,7 +118,7 @@ func (o *BuiltObject) fill(res *resource.Resource, how reading, secretBuild bool
 	}
 	masked := reading{mask: how.mask}
 	if decrypt {
-		if twin == nil && !secretBuild {
+		if twin == nil && !secretBuild && (res.GetKind() == "Secret" || hasSOPS(res)) {
 			twin = res.DeepCopy()
 		}
 		secret, opaque, err := decryptResource(res, how)

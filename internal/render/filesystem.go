@@ -46,6 +46,9 @@ type buildFS struct {
 	needAlone bool // openapi: was met in a build that is not alone
 	remotes   []Remote
 	refused   error // a file would take the process down; kustomize passes over some errors of reading
+	limit     error // the build is beyond tidegate's limits (limits.go), which says nothing about Flux
+	readBytes int
+	reads     int
 
 	secretSources bool           // plaintext was laid over encrypted files
 	opaqueSources []opaqueSource // masks were
@@ -150,7 +153,7 @@ func (b *buildFS) read(p string) ([]byte, error) {
 		return nil, err
 	}
 	b.note(p, traced{'f', digest(data)})
-	return data, nil
+	return data, b.within(p, data)
 }
 
 // inspect refuses a file that this build must not act upon.

@@ -57,6 +57,12 @@ func generate(b *buildFS, dir string, spec *BuildSpec, v flux.Behaviour) (genera
 	}
 	for _, c := range spec.Components {
 		if !isLocalRelative(c) {
+			if made {
+				// Flux would have met a manifest that is none before.
+				if why := explainGenerated(b, dir); why != nil {
+					return generated{}, why
+				}
+			}
 			return generated{}, fmt.Errorf("component path '%s' must be local and relative", c)
 		}
 		if spec.IgnoreMissingComponents && !b.Exists(abs(path.Join(dir, c))) {

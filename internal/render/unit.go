@@ -50,6 +50,11 @@ func (b *Builder) Render(in Input) Output {
 	if len(built.Remotes) > 0 {
 		return out
 	}
+	if built.Limit != nil {
+		out.Unverified = append(out.Unverified, model.Reason{Code: model.CodeTooLarge, Subject: in.Dir, Message: built.Limit.Error(),
+			Fix: "split it, or leave it out of the artifact with .sourceignore"})
+		return out
+	}
 	if built.Err != nil {
 		out.Failures = []model.Reason{buildFailure(built, in)}
 		return out

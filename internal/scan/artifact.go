@@ -17,6 +17,7 @@ import (
 type artifact struct {
 	files   render.Files
 	foreign *model.Reason
+	broken  *model.Reason  // kustomize-controller cannot unpack it, so that nothing of it is built
 	notes   []model.Reason // what the source object does that is not modelled
 }
 
@@ -35,6 +36,10 @@ func (r *run) artifactOf(ref model.SourceRef) *artifact {
 			break
 		}
 		a.files = subtree(full, r.root)
+		if err := full.ExtractError(); err != nil {
+			a.broken = &model.Reason{Code: model.CodeGenerate, Subject: ref.String(),
+				Message: "kustomize-controller cannot unpack the artifact: " + err.Error(), Fix: "rename the file, or leave it out with .sourceignore"}
+		}
 		a.notes = sourceNotes(ref, obj)
 	default:
 		a.foreign = foreign(ref, obj)

@@ -212,6 +212,10 @@ func (r *run) prepare(u *unit) {
 		u.blocked = append(u.blocked, *a.foreign)
 		return
 	}
+	if a.broken != nil {
+		u.failed = append(u.failed, *a.broken)
+		return
+	}
 	u.notes = append(u.notes, a.notes...)
 }
 

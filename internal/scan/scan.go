@@ -217,7 +217,7 @@ func (o *Options) environment(ctx context.Context, base *source.Artifact, e Entr
 		if !rootKnown && try == 0 {
 			if better := r.betterRoot(); better != root {
 				root, again = better, true
-				env.Reasons = nil
+				res.Warnings = append(res.Warnings, fmt.Sprintf("%s: the paths of its Kustomizations are those of %s, so that is taken for the artifact's root: say so in %s with environments.%s.root", e.Name, better, config.FileName, e.Name))
 			}
 		}
 		next := r.sourceOptions()

@@ -161,7 +161,7 @@ func (o *BuiltObject) fill(res *resource.Resource, how reading, secretBuild bool
 	}
 	o.Expressions = subst.HasExpression(o.Text)
 	if o.Expressions && o.stable {
-		o.slots, o.inline = findSlots(tree)
+		o.slots, o.inline = findSlots(tree, f)
 	}
 }
 

@@ -24,8 +24,9 @@ const foldColumn = 80
 
 // forms remembers how scalars are written. The zero value is ready; nil remembers nothing. Safe for concurrent use.
 type forms struct {
-	mu sync.RWMutex
-	m  map[string]string
+	mu     sync.RWMutex
+	m      map[string]string
+	inline map[string]bool // isInline's answers
 }
 
 // The bounds of what is remembered: short texts, such as recur, and not without end.
@@ -57,6 +58,29 @@ func (f *forms) of(s string) (string, bool) {
 	}
 	f.mu.Unlock()
 	return form, true
+}
+
+// isInline is isInline with a memory.
+func (f *forms) isInline(s string) bool {
+	if f == nil || len(s) > maxForm {
+		return isInline(s)
+	}
+	f.mu.RLock()
+	fine, ok := f.inline[s]
+	f.mu.RUnlock()
+	if ok {
+		return fine
+	}
+	fine = isInline(s)
+	f.mu.Lock()
+	if f.inline == nil {
+		f.inline = map[string]bool{}
+	}
+	if len(f.inline) < maxForms {
+		f.inline[strings.Clone(s)] = fine
+	}
+	f.mu.Unlock()
+	return fine
 }
 
 func askForm(s string) (string, bool) {

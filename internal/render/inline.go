@@ -24,15 +24,16 @@ import (
 const maxInline = 200
 
 // findSlots gives the scalars of a plain object that hold expressions, and tells whether all of them are inline.
-func findSlots(tree any) ([]string, bool) {
-	f := slotFinder{ok: true}
-	f.walk(tree, 0, "")
-	return f.slots, f.ok
+func findSlots(tree any, f *forms) ([]string, bool) {
+	s := slotFinder{ok: true, forms: f}
+	s.walk(tree, 0, "")
+	return s.slots, s.ok
 }
 
 type slotFinder struct {
 	slots []string
 	ok    bool
+	forms *forms
 }
 
 // walk visits a value; at is its path within the first two levels, where an object's identity is.
@@ -61,7 +62,7 @@ func (f *slotFinder) walk(v any, depth int, at string) {
 		case "/apiVersion", "/kind", "/metadata/name", "/metadata/namespace":
 			f.ok = false
 		}
-		if !isInline(v) {
+		if !f.forms.isInline(v) {
 			f.ok = false
 		}
 		f.slots = append(f.slots, v)
@@ -103,7 +104,7 @@ func (s *substitution) inline(o *BuiltObject, opts subst.Options) bool {
 		if !known {
 			// An expression that is only closed in another scalar is an error here, so it takes the long way.
 			res, err := subst.Eval(slot, s.vars.lookup(false), opts)
-			fine = err == nil && isInline(res.Text)
+			fine = err == nil && s.forms.isInline(res.Text)
 			s.slots[slot] = fine
 		}
 		if !fine {

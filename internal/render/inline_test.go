@@ -21,7 +21,7 @@ func holdInline(t *testing.T, doc string, vars map[string]string) (taken bool) {
 		return false
 	}
 	o := &BuiltObject{Text: text, Display: text, stable: true}
-	o.slots, o.inline = findSlots(tree)
+	o.slots, o.inline = findSlots(tree, nil)
 	s := &substitution{vars: &Variables{values: map[string]Value{}}}
 	for k, v := range vars {
 		s.vars.values[k] = Value{Text: v}

@@ -59,7 +59,7 @@ func (b *Builder) Render(in Input) Output {
 		out.Failures = []model.Reason{buildFailure(built, in)}
 		return out
 	}
-	s := &substitution{in: in, built: built, twin: b.twin(in, built)}
+	s := &substitution{in: in, built: built, twin: b.twin(in, built), forms: &b.forms}
 	if in.Spec.Spec.PostBuild != nil {
 		always := in.Spec.Spec.PostBuild.SubstituteStrategy == "Always"
 		s.vars = LoadVariables(in.Spec, in.Display, in.Lookup, in.Given, always)
@@ -113,6 +113,7 @@ type substitution struct {
 	vars  *Variables // nil without postBuild
 	ids   map[identityKey]int
 	slots map[string]bool // inline's answers
+	forms *forms
 }
 
 // identityKey is what kustomize compares when it replaces an object (resid.ResId Equals).

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"path"
+	"slices"
 	"sort"
 
 	"github.com/tidegate/tidegate/internal/flux"
@@ -25,10 +26,23 @@ func (r *run) finish(unsettled bool) {
 			Message: "the source object changes with the artifact that it makes, and does not settle"})
 	}
 	r.env.Root = r.root
-	r.env.Reasons = append(r.env.Reasons, r.store.twice...)
+	r.env.Reasons = once(append(r.env.Reasons, r.store.twice...))
 	for _, u := range r.order {
 		r.env.Units = append(r.env.Units, r.inRepository(u.result()))
 	}
+}
+
+// once drops reasons that say the same of the same subject: a unit that was rendered again says them again.
+func once(list []model.Reason) []model.Reason {
+	var out []model.Reason
+	seen := map[string]bool{}
+	for _, r := range list {
+		if key := string(r.Code) + "\x00" + r.Subject + "\x00" + r.Message; !seen[key] {
+			seen[key] = true
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // inRepository turns the artifact's paths of a unit into the repository's, where the artifact's root is a folder of it.
@@ -108,8 +122,8 @@ func (u *unit) result() *model.Unit {
 		}
 	}
 	m.Status = model.StatusOK
-	failures := append(append([]model.Reason{}, u.failed...), u.out.Failures...)
-	unverified := append(append(append([]model.Reason{}, u.blocked...), u.notes...), u.out.Unverified...)
+	failures := slices.Concat(u.failed, u.out.Failures)
+	unverified := slices.Concat(u.blocked, u.doubt, u.notes, u.out.Unverified)
 	unverified = append(unverified, objectReasons(m.Objects, unverified)...)
 	switch {
 	case len(failures) > 0:

@@ -2,7 +2,6 @@ package scan
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -48,7 +47,8 @@ type unit struct {
 	dirKnown bool
 	blocked  []model.Reason // why it cannot be rendered
 	failed   []model.Reason // why the API server never takes it
-	notes    []model.Reason
+	doubt    []model.Reason // what of its spec is unknown
+	notes    []model.Reason // of the last time it was rendered
 	doc      map[string]any
 
 	rendered bool
@@ -165,11 +165,11 @@ func (r *run) round(ctx context.Context, ready []*unit) error {
 	for _, u := range ready {
 		r.prepare(u)
 	}
-	g, ctx := errgroup.WithContext(ctx)
+	g, group := errgroup.WithContext(ctx)
 	g.SetLimit(r.opts.Workers)
 	for _, u := range ready {
 		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
+			if err := group.Err(); err != nil {
 				return err
 			}
 			r.render(u)
@@ -178,9 +178,6 @@ func (r *run) round(ctx context.Context, ready []*unit) error {
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	for _, u := range ready {
@@ -402,7 +399,7 @@ func (r *run) doubts(u *unit, h *held) {
 		u.blocked = append(u.blocked, reason)
 		return
 	}
-	u.notes = append(u.notes, reason)
+	u.doubt = append(u.doubt, reason)
 }
 
 func sortedNames(m map[string]render.Value) []string {

@@ -203,6 +203,9 @@ func (o *Options) environment(ctx context.Context, base *source.Artifact, e Entr
 	env.FluxVersion, env.Strict = behaviour.Version, behaviour.Strict
 
 	known := map[model.SourceRef]source.ArtifactOptions{}
+	if e.Root == "" {
+		e.Root = conf.Root
+	}
 	root := path.Clean("./" + e.Root)
 	rootKnown := e.Root != ""
 	for try := 0; ; try++ {

@@ -66,7 +66,7 @@ func holdSubstitute(t *testing.T, text string, vars map[string]string, strict, a
 	// Ours first, from a copy: Flux's works in place.
 	built := &Built{}
 	o := &BuiltObject{}
-	o.fill(res.DeepCopy(), reading{}, false, nil, false)
+	o.fill(res.DeepCopy(), reading{}, false, nil, false, &forms{})
 	if o.Err != nil && o.ErrCode != model.CodeBuild {
 		t.Fatalf("%s: %v", o.ErrCode, o.Err)
 	}

@@ -132,7 +132,8 @@ func trim(op operator, v, pattern operand, b *budget) (operand, *Error) {
 	case v.unknown || pattern.unknown:
 		return operand{unknown: true}, nil
 	}
-	text, ok := v.text, true
+	text := v.text
+	var ok bool
 	if op == opTrimSuffix || op == opTrimSuffixLong {
 		// envsubst turns value and pattern around, so a set or an escape in a suffix pattern is read backwards too: it
 		// mostly does not match. Invalid UTF-8 comes back as U+FFFD.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -17,10 +18,15 @@ const (
 	HelmGroup      = "helm.toolkit.fluxcd.io"
 	SourceGroup    = "source.toolkit.fluxcd.io"
 	OperatorGroup  = "fluxcd.controlplane.io"
+	// ExtensionsGroup has the ArtifactGenerator (source-watcher).
+	ExtensionsGroup = "source.extensions.fluxcd.io"
 )
 
 // Kustomization is Flux's own type: what kustomize-controller works with after the API server has taken the object.
 type Kustomization = kustomizev1.Kustomization
+
+// PostBuild is its spec.postBuild.
+type PostBuild = kustomizev1.PostBuild
 
 // RefusedError says that the API server would refuse an object, so that it never reaches a controller.
 type RefusedError struct {
@@ -37,16 +43,22 @@ func IsGroup(apiVersion, group string) bool {
 }
 
 // DecodeKustomization gives the typed object of a rendered manifest. The error is a *RefusedError when the API server
-// would refuse it: a required field is absent, or a value is of another type than the CRD says (kustomize-controller
-// config/crd/bases). Unknown fields are dropped, as the API server drops them, and so are fields that the version
-// does not have.
+// would refuse it: a required field is absent, or a value is not one that the CRD allows (kustomizationSpec). Unknown
+// fields are dropped, as the API server drops them, and so are fields that the version does not have. obj is not changed.
 func DecodeKustomization(obj map[string]any, b Behaviour) (*Kustomization, error) {
-	spec, ok := obj["spec"].(map[string]any)
-	if !ok {
+	if err := checkIdentity(obj); err != nil {
+		return nil, err
+	}
+	if obj["spec"] == nil {
 		return nil, &RefusedError{"spec", "Required value"}
 	}
-	if err := checkTypes(spec); err != nil {
+	spec, err := kustomizationSpec(b).take("spec", obj["spec"])
+	if err != nil {
 		return nil, err
+	}
+	// The CRD says this of kubeConfig in CEL.
+	if k, ok := spec.(map[string]any)["kubeConfig"].(map[string]any); ok && (k["secretRef"] == nil) == (k["configMapRef"] == nil) {
+		return nil, &RefusedError{"spec.kubeConfig", "Invalid value: exactly one of secretRef and configMapRef must be given"}
 	}
 	data, err := json.Marshal(map[string]any{
 		"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": identity(obj), "spec": spec,
@@ -59,61 +71,7 @@ func DecodeKustomization(obj map[string]any, b Behaviour) (*Kustomization, error
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &ks); err != nil {
 		return nil, refused(err)
 	}
-	forget(&ks, b)
 	return &ks, nil
-}
-
-// checkTypes finds what Go's decoder lets through and the CRD does not.
-func checkTypes(spec map[string]any) error {
-	for _, f := range []string{"interval", "prune", "sourceRef"} {
-		if spec[f] == nil {
-			return &RefusedError{"spec." + f, "Required value"}
-		}
-	}
-	ref, _ := spec["sourceRef"].(map[string]any)
-	for _, f := range []string{"kind", "name"} {
-		if s, ok := ref[f].(string); !ok || s == "" {
-			return &RefusedError{"spec.sourceRef." + f, "Required value: a string"}
-		}
-	}
-	kinds := []string{"OCIRepository", "GitRepository", "Bucket", "ExternalArtifact"}
-	if !slices.Contains(kinds, ref["kind"].(string)) {
-		return &RefusedError{"spec.sourceRef.kind", fmt.Sprintf("Unsupported value: %q: supported values: %s", ref["kind"], strings.Join(kinds, ", "))}
-	}
-	post, _ := spec["postBuild"].(map[string]any)
-	vars, _ := post["substitute"].(map[string]any)
-	for _, k := range sortedKeys(vars) {
-		if _, ok := vars[k].(string); !ok {
-			return &RefusedError{"spec.postBuild.substitute." + k, fmt.Sprintf("must be of type string, and is %s", typeName(vars[k]))}
-		}
-	}
-	from, _ := post["substituteFrom"].([]any)
-	for i, f := range from {
-		m, _ := f.(map[string]any)
-		if k := m["kind"]; k != "ConfigMap" && k != "Secret" {
-			return &RefusedError{fmt.Sprintf("spec.postBuild.substituteFrom[%d].kind", i), fmt.Sprintf("Unsupported value: %q: supported values: Secret, ConfigMap", fmt.Sprint(k))}
-		}
-		if s, ok := m["name"].(string); !ok || s == "" {
-			return &RefusedError{fmt.Sprintf("spec.postBuild.substituteFrom[%d].name", i), "Required value"}
-		}
-	}
-	if dec, ok := spec["decryption"].(map[string]any); ok && dec["provider"] != "sops" {
-		return &RefusedError{"spec.decryption.provider", fmt.Sprintf("Unsupported value: %q: supported values: sops", fmt.Sprint(dec["provider"]))}
-	}
-	return nil
-}
-
-// forget drops the fields that a Flux version does not have.
-func forget(ks *Kustomization, b Behaviour) {
-	if !b.BuildMetadata {
-		ks.Spec.BuildMetadata = nil
-	}
-	if !b.SubstituteStrategy && ks.Spec.PostBuild != nil {
-		ks.Spec.PostBuild.SubstituteStrategy = ""
-	}
-	if !b.IgnoreMissingComponents {
-		ks.Spec.IgnoreMissingComponents = false
-	}
 }
 
 // refused turns the decoder's message into one about the object.
@@ -132,6 +90,30 @@ func refused(err error) error {
 func identity(obj map[string]any) map[string]any {
 	m, _ := obj["metadata"].(map[string]any)
 	return map[string]any{"name": m["name"], "namespace": m["namespace"]}
+}
+
+// checkIdentity refuses the names that no custom resource may have (apimachinery pkg/api/validation, ValidateObjectMeta).
+// A namespace that is not set is left to the caller: only the cluster's default decides what that means.
+func checkIdentity(obj map[string]any) error {
+	id := identity(obj)
+	name, ok := id["name"].(string)
+	if !ok || name == "" {
+		return &RefusedError{"metadata.name", "Required value"}
+	}
+	if why := validation.IsDNS1123Subdomain(name); len(why) > 0 {
+		return &RefusedError{"metadata.name", fmt.Sprintf("Invalid value: %q: %s", name, why[0])}
+	}
+	if id["namespace"] == nil {
+		return nil
+	}
+	namespace, ok := id["namespace"].(string)
+	if !ok {
+		return &RefusedError{"metadata.namespace", "must be of type string, and is " + typeName(id["namespace"])}
+	}
+	if why := validation.IsDNS1123Label(namespace); namespace != "" && len(why) > 0 {
+		return &RefusedError{"metadata.namespace", fmt.Sprintf("Invalid value: %q: %s", namespace, why[0])}
+	}
+	return nil
 }
 
 func typeName(v any) string {

@@ -27,6 +27,10 @@ type Behaviour struct {
 	MergeImages bool
 	// NegativeLength: ${VAR:2:-1} counts from the end (envsubst 1.8, kustomize-controller 1.9.5); before, it panicked.
 	NegativeLength bool
+	// NameAffixes: spec.namePrefix and spec.nameSuffix exist (kustomize-controller 1.3.0).
+	NameAffixes bool
+	// ExternalArtifact: spec.sourceRef may name one (kustomize-controller 1.7.0).
+	ExternalArtifact bool
 	// IgnoreMissingComponents: the field of that name exists (kustomize-controller 1.7.0).
 	IgnoreMissingComponents bool
 	// DecryptComponents: sources of generators within components, and patches, are decrypted
@@ -40,8 +44,9 @@ var changes = []struct {
 	major, minor int
 	apply        func(*Behaviour)
 }{
+	{2, 3, func(b *Behaviour) { b.NameAffixes = true }},
 	{2, 5, func(b *Behaviour) { b.DecryptComponents = true }},
-	{2, 7, func(b *Behaviour) { b.IgnoreMissingComponents = true }},
+	{2, 7, func(b *Behaviour) { b.IgnoreMissingComponents, b.ExternalArtifact = true, true }},
 	{2, 9, func(b *Behaviour) {
 		b.Strict, b.SubstituteStrategy, b.BuildMetadata, b.MergeImages, b.NegativeLength = true, true, true, true, true
 	}},

@@ -233,6 +233,8 @@ func (b *Builder) attempt(files Files, spec BuildSpec, how reading, alone bool) 
 	}
 	if p.res, p.err = kustomize(p.fs, spec.Dir); p.fs.refused != nil {
 		p.err = p.fs.refused
+	} else if url, ok := refusedFetch(p.err); ok {
+		p.fs.remotes = append(p.fs.remotes, Remote{File: spec.Dir, URL: url})
 	}
 	if p.err != nil {
 		p.code = model.CodeBuild

@@ -162,10 +162,9 @@ func (b *buildFS) inspect(p string, found inspection) error {
 		b.refused = fmt.Errorf("%s: %w", p, found.aliases)
 		return b.refused
 	}
+	// A file of the artifact may have a name that reads like a repository, such as app@v1/sub/x.yaml. It is refused all
+	// the same: kustomize clones when it cannot take the file, and an object that is there twice is enough for that.
 	for _, url := range found.remotes {
-		if b.isLocalFile(p, url) {
-			continue
-		}
 		b.remotes = append(b.remotes, Remote{File: p, URL: url})
 	}
 	if len(b.remotes) > 0 {
@@ -176,21 +175,6 @@ func (b *buildFS) inspect(p string, found inspection) error {
 		return errNeedAlone
 	}
 	return nil
-}
-
-// isLocalFile tells whether a path that reads like a repository is a file of the artifact that kustomize can load:
-// only then does kustomize leave it at that and clones nothing.
-func (b *buildFS) isLocalFile(kustomization, ref string) bool {
-	if hasScheme(ref) {
-		return false
-	}
-	p := path.Join(path.Dir(kustomization), ref)
-	isDir, ok := b.files.Stat(p)
-	if !ok || isDir {
-		return false
-	}
-	data, err := b.read(p)
-	return err == nil && parseObjects(data) == nil
 }
 
 // CleanedAbs implements filesys.FileSystem. There are no symlinks in an artifact, so cleaning is all it takes.

@@ -346,5 +346,18 @@ func ForbidFetching() { http.DefaultTransport = refuse{} }
 type refuse struct{}
 
 func (refuse) RoundTrip(r *http.Request) (*http.Response, error) {
-	return nil, errors.New("tidegate does not fetch during a build: " + r.URL.Redacted())
+	return nil, errors.New(refusal + r.URL.Redacted() + ">")
+}
+
+const refusal = "tidegate does not fetch during a build: <"
+
+// refusedFetch gives the URL of a request that ForbidFetching stopped, from the error that a build ended with.
+// kustomize keeps the text of its errors, not the errors.
+func refusedFetch(err error) (string, bool) {
+	if err == nil {
+		return "", false
+	}
+	_, rest, stopped := strings.Cut(err.Error(), refusal)
+	url, _, _ := strings.Cut(rest, ">")
+	return url, stopped
 }

@@ -8,6 +8,7 @@ import (
 	generator "github.com/fluxcd/pkg/kustomize"
 	"sigs.k8s.io/kustomize/api/resmap"
 
+	"github.com/tidegate/tidegate/internal/flux"
 	"github.com/tidegate/tidegate/internal/model"
 )
 
@@ -55,18 +56,15 @@ func holdSubstitute(t *testing.T, text string, vars map[string]string, strict, a
 		return
 	}
 	res := list[0]
-	spec := map[string]any{"substitute": map[string]any{}}
 	ks := unitOf(t, "postBuild: {}")
 	ks.Spec.PostBuild.Substitute = vars
 	if always {
 		ks.Spec.PostBuild.SubstituteStrategy = "Always"
-		spec["substituteStrategy"] = "Always"
 	}
 
-	// Ours first, from a copy: Flux's works in place.
 	built := &Built{}
 	o := &BuiltObject{}
-	o.fill(res.DeepCopy(), reading{}, false, nil, false, &forms{})
+	o.fill(res, reading{}, false, nil, false, &forms{})
 	if o.Err != nil && o.ErrCode != model.CodeBuild {
 		t.Fatalf("%s: %v", o.ErrCode, o.Err)
 	}
@@ -77,21 +75,7 @@ func holdSubstitute(t *testing.T, text string, vars map[string]string, strict, a
 	var out Output
 	ok := s.run(&out, v)
 
-	m := resmap.New()
-	if err := m.Append(res); err != nil {
-		t.Fatal(err)
-	}
-	want, wantErr := "", error(nil)
-	changed, err := generator.SubstituteVariables(context.Background(), nil, untyped(t, ks), res,
-		generator.SubstituteWithStrict(strict), generator.SubstituteWithAlways(always))
-	if err == nil && changed != nil {
-		_, err = m.Replace(res)
-	}
-	if wantErr = err; err == nil {
-		var data []byte
-		data, wantErr = m.AsYaml()
-		want = string(data)
-	}
+	want, wantErr := fluxSubstitute(t, text, ks, strict, always)
 	if ok != (wantErr == nil) {
 		t.Fatalf("we say %+v, Flux %v\nvars %q strict %t\n%s", out.Failures, wantErr, vars, strict, text)
 	}
@@ -99,11 +83,37 @@ func holdSubstitute(t *testing.T, text string, vars map[string]string, strict, a
 		return
 	}
 	got := out.Objects[0].YAML
-	if got != want && fluxMayGive(t, want, got) {
-		return
+	for i := 0; got != want && i < 50; i++ {
+		// Two keys that are one in JSON (1 and "1") overwrite each other in the order of a Go map, in Flux too.
+		want, _ = fluxSubstitute(t, text, ks, strict, always)
 	}
 	if got != want {
 		t.Fatalf("%s\nvars %q strict %t\nof\n%s\ngot  %q\nwant %q", firstDifference(got, want), vars, strict, text, got, want)
 	}
 	holdObject(t, out.Objects[0])
+}
+
+// fluxSubstitute does what kustomize-controller does with the only resource in text, after the build.
+func fluxSubstitute(t *testing.T, text string, ks *flux.Kustomization, strict, always bool) (string, error) {
+	t.Helper()
+	list, err := resourcesOf([]byte(text))
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d resources, %v", len(list), err)
+	}
+	m := resmap.New()
+	if err := m.Append(list[0]); err != nil {
+		t.Fatal(err)
+	}
+	changed, err := generator.SubstituteVariables(context.Background(), nil, untyped(t, ks), list[0],
+		generator.SubstituteWithStrict(strict), generator.SubstituteWithAlways(always))
+	if err != nil {
+		return "", err
+	}
+	if changed != nil {
+		if _, err := m.Replace(list[0]); err != nil {
+			return "", err
+		}
+	}
+	out, err := m.AsYaml()
+	return string(out), err
 }

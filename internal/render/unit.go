@@ -63,7 +63,10 @@ func (b *Builder) Render(in Input) Output {
 	if in.Spec.Spec.PostBuild != nil {
 		always := in.Spec.Spec.PostBuild.SubstituteStrategy == "Always"
 		s.vars = LoadVariables(in.Spec, in.Display, in.Lookup, in.Given, always)
-		out.Unverified = append(out.Unverified, s.vars.Missing...)
+		if len(in.Given) == 0 {
+			// Who gives the values says that the source is there; what they leave open is said object by object.
+			out.Unverified = append(out.Unverified, s.vars.Missing...)
+		}
 	}
 	if !s.run(&out, b.Flux) {
 		out.Objects = nil

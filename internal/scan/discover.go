@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidegate/tidegate/internal/flux"
 	"github.com/tidegate/tidegate/internal/model"
+	"github.com/tidegate/tidegate/internal/source"
 )
 
 // This file finds the environments of a repository that nobody named.
@@ -145,7 +146,7 @@ func (d *discovery) document(p string, doc map[string]any) {
 		d.fluxDocs[p] = append(d.fluxDocs[p], dir)
 		d.fluxDirs[path.Dir(p)] = true
 		if path.Base(p) == "gotk-sync.yaml" {
-			e := Entry{Path: path.Clean("./" + dir), How: "flux bootstrap: " + p, Source: sourceOf(doc)}
+			e := Entry{Path: source.JoinSecure(dir), How: "flux bootstrap: " + p, Source: sourceOf(doc)}
 			e.Unit = model.UnitID{Kind: "Kustomization", Namespace: text(doc, "metadata", "namespace"), Name: text(doc, "metadata", "name")}
 			d.declare(p, e)
 		}
@@ -178,7 +179,7 @@ func (d *discovery) instance(p, what string, sync map[string]any, namespace, ver
 		kind = "GitRepository"
 	}
 	d.declare(p, Entry{
-		Path: path.Clean("./" + dir), How: what + ": " + p, Version: version,
+		Path: source.JoinSecure(dir), How: what + ": " + p, Version: version,
 		Source: model.SourceRef{Kind: kind, Namespace: namespace, Name: name},
 		Unit:   model.UnitID{Kind: "Kustomization", Namespace: namespace, Name: name},
 	})
@@ -322,7 +323,7 @@ func (d *discovery) covered() func(dir string) bool {
 	by := map[string][]string{} // folder → files that name it
 	for file, paths := range d.fluxDocs {
 		for _, p := range paths {
-			clean := path.Clean("./" + p)
+			clean := source.JoinSecure(p)
 			if clean == "." || strings.Contains(p, "${") {
 				continue
 			}
@@ -375,7 +376,7 @@ func unique(entries []Entry) []Entry {
 }
 
 // name gives each entry a name of its own: the folder below `clusters`, else the last folder; longer where that is
-// not enough.
+// not enough, and numbered where two paths differ only in what a name cannot hold.
 func name(entries []Entry) {
 	used := map[string]int{}
 	for i := range entries {
@@ -383,17 +384,19 @@ func name(entries []Entry) {
 		if n == "" {
 			n = path.Base(entries[i].Path)
 		}
-		if n == "." || n == "/" {
-			n = "cluster"
-		}
-		entries[i].Name = n
-		used[n]++
+		entries[i].Name = folderName(n)
+		used[entries[i].Name]++
 	}
+	taken := map[string]bool{}
 	for i := range entries {
-		if used[entries[i].Name] > 1 {
-			entries[i].Name = strings.ReplaceAll(strings.Trim(entries[i].Path, "./"), "/", "-")
+		e := &entries[i]
+		if used[e.Name] > 1 {
+			e.Name = folderName(strings.ReplaceAll(strings.Trim(e.Path, "./"), "/", "-"))
 		}
-		entries[i].Name = folderName(entries[i].Name)
+		for base, n := e.Name, 2; taken[e.Name]; n++ {
+			e.Name = fmt.Sprintf("%s-%d", base, n)
+		}
+		taken[e.Name] = true
 	}
 }
 

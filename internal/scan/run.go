@@ -3,7 +3,6 @@ package scan
 import (
 	"context"
 	"fmt"
-	"path"
 	"strings"
 	"sync"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/tidegate/tidegate/internal/flux"
 	"github.com/tidegate/tidegate/internal/model"
 	"github.com/tidegate/tidegate/internal/render"
+	"github.com/tidegate/tidegate/internal/sops"
 	"github.com/tidegate/tidegate/internal/source"
 )
 
@@ -318,7 +318,7 @@ func (r *run) discover(parent *unit, h *held) {
 	case flux.IsGroup(h.ref.APIVersion, flux.OperatorGroup) && h.ref.Kind == "ResourceSet":
 		r.env.Reasons = append(r.env.Reasons, model.Reason{Code: model.CodeTemplate, Subject: h.ref.String(),
 			Message: fmt.Sprintf("%s makes further objects from a template, which are not rendered", h.ref)})
-	case flux.IsGroup(h.ref.APIVersion, flux.SourceGroup) && h.ref.Kind == "ArtifactGenerator":
+	case flux.IsGroup(h.ref.APIVersion, flux.ExtensionsGroup) && h.ref.Kind == "ArtifactGenerator":
 		r.env.Reasons = append(r.env.Reasons, model.Reason{Code: model.CodeTemplate, Subject: h.ref.String(),
 			Message: fmt.Sprintf("%s makes artifacts of other sources, which are not rendered", h.ref)})
 	}
@@ -343,7 +343,7 @@ func (r *run) addHelmRelease(parent *unit, h *held) {
 func (r *run) addKustomization(parent *unit, h *held) {
 	u := &unit{
 		id: model.UnitID{Kind: "Kustomization", Namespace: h.ref.Namespace, Name: h.ref.Name}, parent: parent, doc: h.obj,
-		specPath: path.Clean("./" + text(h.obj, "spec", "path")),
+		specPath: source.JoinSecure(text(h.obj, "spec", "path")),
 	}
 	u.src = sourceOf(h.obj)
 	if h.ref.Namespace == "" {
@@ -355,7 +355,7 @@ func (r *run) addKustomization(parent *unit, h *held) {
 	}
 	spec, err := flux.DecodeKustomization(h.obj, r.flux)
 	if err != nil {
-		if len(h.unverified) > 0 && strings.Contains(fmt.Sprint(h.obj["spec"]), "${") {
+		if len(h.unverified) > 0 && unsure(h.obj["spec"], h.ref.Name, h.ref.Namespace) {
 			u.blocked = append(u.blocked, model.Reason{Code: model.CodeParentUnknown, Subject: h.ref.String(),
 				Message: "its spec depends on what is not known: " + h.unverified[0].Message})
 		} else {
@@ -367,7 +367,9 @@ func (r *run) addKustomization(parent *unit, h *held) {
 	u.spec = spec
 	if h.secret {
 		if u.shown, err = flux.DecodeKustomization(h.shown, r.flux); err != nil {
+			// A mask stands where it may not. Nothing is shown then: every inline value counts as a secret.
 			u.shown = &flux.Kustomization{}
+			u.shown.Spec.PostBuild = &flux.PostBuild{}
 		}
 	}
 	u.dirKnown = true
@@ -391,15 +393,20 @@ func (r *run) doubts(u *unit, h *held) {
 		return
 	}
 	spec, _ := h.obj["spec"].(map[string]any)
-	vital := []any{spec["path"], spec["sourceRef"], spec["targetNamespace"], spec["components"]}
 	reason := model.Reason{Code: model.CodeParentUnknown, Subject: h.ref.String(),
 		Message: "its spec depends on what is not known: " + h.unverified[0].Message, Fix: h.unverified[0].Fix}
-	if strings.Contains(fmt.Sprint(vital...), "${") {
+	if unsure(spec["path"], spec["sourceRef"], spec["targetNamespace"], spec["components"]) {
 		u.dirKnown = false
 		u.blocked = append(u.blocked, reason)
 		return
 	}
 	u.doubt = append(u.doubt, reason)
+}
+
+// unsure tells whether values hold what could not be evaluated or decrypted.
+func unsure(values ...any) bool {
+	text := fmt.Sprint(values...)
+	return strings.Contains(text, "${") || strings.Contains(text, sops.DefaultMask)
 }
 
 func sortedNames(m map[string]render.Value) []string {

@@ -42,7 +42,7 @@ func interesting(r model.Ref) bool {
 	case "ConfigMap", "Secret":
 		return r.APIVersion == "v1"
 	}
-	for _, g := range []string{flux.KustomizeGroup, flux.HelmGroup, flux.SourceGroup, flux.OperatorGroup} {
+	for _, g := range []string{flux.KustomizeGroup, flux.HelmGroup, flux.SourceGroup, flux.ExtensionsGroup, flux.OperatorGroup} {
 		if flux.IsGroup(r.APIVersion, g) {
 			return true
 		}

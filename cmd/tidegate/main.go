@@ -26,6 +26,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once, whatever it waits for
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "."

@@ -46,7 +46,12 @@ func (c *Command) Main(ctx context.Context, args []string) int {
 	root.SetIn(c.Stdin)
 	root.SetOut(c.Stdout)
 	root.SetErr(c.Stderr)
+	ctx, stop := guard(ctx)
+	defer stop()
 	err := root.ExecuteContext(ctx)
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+		err = cause
+	}
 	var exit exitError
 	var wrong *engine.UsageError
 	switch {
@@ -55,13 +60,13 @@ func (c *Command) Main(ctx context.Context, args []string) int {
 	case errors.As(err, &exit):
 		return int(exit)
 	case errors.As(err, &wrong), isFlagError(err):
-		fmt.Fprintf(c.Stderr, "tidegate: %v\n", err)
+		fmt.Fprintf(c.Stderr, "tidegate: %s\n", view.Plain(err.Error()))
 		return ExitUsage
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		fmt.Fprintln(c.Stderr, "tidegate: interrupted")
 		return ExitCouldNot
 	}
-	fmt.Fprintf(c.Stderr, "tidegate: %v\n", err)
+	fmt.Fprintf(c.Stderr, "tidegate: %s\n", view.Plain(err.Error()))
 	return ExitCouldNot
 }
 

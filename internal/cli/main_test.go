@@ -33,6 +33,7 @@ func program() {
 	}
 	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "."

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -76,7 +77,7 @@ func (c *Command) render(cmd *cobra.Command, req engine.Request, out, output str
 	}
 	progress := c.progress()
 	req.Progress = progress.unit
-	r, err := engine.Render(cmd.Context(), req)
+	r, err := abandonable(cmd.Context(), func(ctx context.Context) (*report.Render, error) { return engine.Render(ctx, req) })
 	progress.clear()
 	if err != nil {
 		return err

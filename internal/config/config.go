@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"path"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -83,14 +85,26 @@ var environmentName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9
 // ValidName tells whether an environment may be called so: names become folders.
 func ValidName(name string) bool { return environmentName.MatchString(name) && len(name) <= 63 }
 
+// MaxSize is the largest file that is read, in bytes: it is written by hand.
+const MaxSize = 1 << 20
+
 // Parse reads a file strictly: a field that it does not know is an error, since it is a typing error nearly always.
-// file is for messages, which carry line numbers where YAML gives them.
+// file is for messages, which carry line numbers where YAML gives them. An empty file says nothing and is good.
 func Parse(file string, data []byte) (*Config, error) {
+	if len(data) > MaxSize {
+		return nil, fmt.Errorf("%s: %d bytes, more than the %d that are read", file, len(data), MaxSize)
+	}
 	var c Config
 	dec := yaml3.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
 	if err := dec.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if err := dec.Decode(&yaml3.Node{}); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: there is more than one YAML document; everything goes into one", file)
+	}
+	if err := checkVars(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if c.APIVersion != "" && c.APIVersion != APIVersion {
 		return nil, fmt.Errorf("%s: apiVersion is %q; this tidegate reads %q", file, c.APIVersion, APIVersion)
@@ -107,9 +121,9 @@ func (e Environment) check(name string) error {
 	if !ValidName(name) {
 		return errors.New(": a name is made of letters, digits, '-', '_' and '.'")
 	}
-	for field, p := range map[string]string{".path": e.Path, ".root": e.Root} {
-		if path.IsAbs(p) || p == ".." || strings.HasPrefix(path.Clean(p), "../") {
-			return fmt.Errorf("%s: %q is not inside the repository", field, p)
+	for _, f := range []struct{ field, path string }{{".path", e.Path}, {".root", e.Root}} {
+		if clean := path.Clean(f.path); path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") {
+			return fmt.Errorf("%s: %q is not inside the repository", f.field, f.path)
 		}
 	}
 	if e.FluxVersion != "" {
@@ -130,6 +144,32 @@ func (e Environment) check(name string) error {
 	for i, n := range e.Nodes {
 		if _, err := netip.ParseAddr(n.Address); err != nil {
 			return fmt.Errorf(".nodes[%d].address: %q is not an IP address", i, n.Address)
+		}
+	}
+	return nil
+}
+
+// checkVars refuses values that are no strings. The YAML library would take 0123 and true for the text of them, and a
+// ConfigMap, for which they stand, would not.
+func checkVars(data []byte) error {
+	var doc struct {
+		Environments map[string]struct {
+			Vars map[string]yaml3.Node
+		}
+	}
+	if err := yaml3.Unmarshal(data, &doc); err != nil {
+		return err
+	}
+	for _, env := range slices.Sorted(maps.Keys(doc.Environments)) {
+		vars := doc.Environments[env].Vars
+		for _, name := range slices.Sorted(maps.Keys(vars)) {
+			n := vars[name]
+			for n.Kind == yaml3.AliasNode {
+				n = *n.Alias
+			}
+			if n.Kind != yaml3.ScalarNode || n.ShortTag() != "!!str" {
+				return fmt.Errorf("line %d: environments.%s.vars.%s is no string: quote it", n.Line, env, name)
+			}
 		}
 	}
 	return nil

@@ -1,8 +1,12 @@
+//go:build unix
+
 package engine_test
 
 import (
 	"context"
 	"os"
+	"runtime"
+	"syscall"
 	"testing"
 
 	"github.com/tidegate/tidegate/internal/bench"
@@ -19,6 +23,7 @@ func BenchmarkReference(b *testing.B) {
 			b.Fatal(err, r)
 		}
 	}
+	usage(b)
 }
 
 // BenchmarkSynthetic renders the generated repository: 300 Kustomizations of 20 objects, one environment and two.
@@ -30,11 +35,14 @@ func BenchmarkSynthetic(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for name, envs := range map[string][]string{"one": {"dev"}, "two": {"dev", "prod"}} {
-		b.Run(name, func(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		envs []string
+	}{{"one", []string{"dev"}}, {"two", []string{"dev", "prod"}}} {
+		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				r, err := engine.Render(context.Background(), engine.Request{Repo: dir, Environments: envs})
+				r, err := engine.Render(context.Background(), engine.Request{Repo: dir, Environments: c.envs})
 				if err != nil || r.Summary.Failed > 0 {
 					b.Fatal(err)
 				}
@@ -42,7 +50,20 @@ func BenchmarkSynthetic(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+			usage(b)
 		})
+	}
+}
+
+// usage reports the peak of the process's memory so far.
+func usage(b *testing.B) {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) == nil {
+		unit := float64(1024) // Linux counts in KiB, macOS in bytes
+		if runtime.GOOS == "darwin" {
+			unit = 1
+		}
+		b.ReportMetric(float64(u.Maxrss)*unit/1e6, "peak-MB")
 	}
 }
 

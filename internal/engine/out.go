@@ -79,6 +79,9 @@ func WriteOut(req Request, out string, r *report.Render) error {
 	}
 	defer root.Close()
 	old := map[string]bool{}
+	if fi, err := root.Lstat(written); err == nil && !fi.Mode().IsRegular() {
+		return fmt.Errorf("--out %s: %s is no regular file: remove it", out, written)
+	}
 	if data, err := root.ReadFile(written); err == nil {
 		for _, p := range strings.Split(string(data), "\n") {
 			if p != "" && filepath.IsLocal(p) {

@@ -75,7 +75,7 @@ func Render(ctx context.Context, req Request) (*report.Render, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := req.keys()
+	keys, err := req.keys(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -83,19 +83,29 @@ func Render(ctx context.Context, req Request) (*report.Render, error) {
 		Tree: tree, Config: conf, Only: req.Environments, FluxGiven: req.FluxVersion != "",
 		Builder: &render.Builder{Flux: behaviour, Keys: keys}, ShowSecrets: req.ShowSecrets, Workers: req.Workers, Progress: req.Progress,
 	}
-	if o.Entries, err = req.entries(tree); err != nil {
+	if o.Entries, err = req.entries(ctx, tree); err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
 		return nil, err
 	}
-	if err := req.assume(&o, tree, conf); err != nil {
+	if err := req.assume(ctx, &o, tree, conf); err != nil {
 		return nil, err
 	}
 	res, err := scan.Scan(ctx, o)
 	if err != nil {
+		var none *scan.NoEnvironmentError
+		if errors.As(err, &none) && res != nil {
+			// What was not read may be why.
+			for _, w := range append(warnings, res.Warnings...) {
+				err = fmt.Errorf("%w\n  %s", err, w)
+			}
+		}
 		return nil, err
 	}
 	if req.Applied {
 		for _, env := range res.Environments {
-			scan.Apply(env)
+			scan.Apply(env, req.ShowSecrets)
 		}
 	}
 	return report.NewRender(tree.Label(), res.Environments, append(warnings, res.Warnings...), req.Applied, req.ShowSecrets, time.Since(start)), nil
@@ -192,9 +202,12 @@ func loadConfig(tree source.Tree) (*config.Config, error) {
 	return nil, nil
 }
 
-func (r *Request) keys() (*sops.Keys, error) {
-	keys, _, err := sops.LoadKeys(r.path(r.AgeKeyFile), r.Getenv, os.ReadFile)
-	if err != nil {
+func (r *Request) keys(ctx context.Context) (*sops.Keys, error) {
+	keys, _, err := sops.LoadKeys(r.path(r.AgeKeyFile), r.Getenv, func(name string) ([]byte, error) { return readFile(ctx, name) })
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
 		return nil, &UsageError{err}
 	}
 	return keys, nil
@@ -209,7 +222,7 @@ func (r *Request) path(p string) string {
 }
 
 // entries reads NAME=PATH. PATH is a folder or file of the repository, or else a file of this machine.
-func (r *Request) entries(tree source.Tree) ([]scan.Entry, error) {
+func (r *Request) entries(ctx context.Context, tree source.Tree) ([]scan.Entry, error) {
 	var out []scan.Entry
 	seen := map[string]bool{}
 	for _, arg := range r.Entries {
@@ -225,7 +238,7 @@ func (r *Request) entries(tree source.Tree) ([]scan.Entry, error) {
 		}
 		seen[name] = true
 		e := scan.Entry{Name: name, How: "--entry"}
-		if e.Path, e.File = r.entryPath(tree, p); e.Path == "" {
+		if e.Path, e.File = r.entryPath(ctx, tree, p); e.Path == "" {
 			return nil, usage("--entry %q: there is no folder or file %s in %s", arg, p, tree.Label())
 		}
 		out = append(out, e)
@@ -233,7 +246,7 @@ func (r *Request) entries(tree source.Tree) ([]scan.Entry, error) {
 	return out, nil
 }
 
-func (r *Request) entryPath(tree source.Tree, p string) (inRepo string, file []byte) {
+func (r *Request) entryPath(ctx context.Context, tree source.Tree, p string) (inRepo string, file []byte) {
 	candidates := []string{path.Clean(filepath.ToSlash(p))}
 	if dir, ok := tree.(*source.Dir); ok {
 		if root, err := filepath.Abs(r.path(dir.Label())); err == nil {
@@ -257,16 +270,19 @@ func (r *Request) entryPath(tree source.Tree, p string) (inRepo string, file []b
 			}
 		}
 	}
-	if data, err := os.ReadFile(r.path(p)); err == nil {
+	if data, err := readFile(ctx, r.path(p)); err == nil {
 		return p, data
 	}
 	return "", nil
 }
 
 // assume reads what the cluster holds and which values the user gives.
-func (r *Request) assume(o *scan.Options, tree source.Tree, conf *config.Config) error {
+func (r *Request) assume(ctx context.Context, o *scan.Options, tree source.Tree, conf *config.Config) error {
 	for _, f := range r.ClusterObjects {
-		data, err := os.ReadFile(r.path(f))
+		data, err := readFile(ctx, r.path(f))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
 			return usage("--cluster-objects: %v", err)
 		}
@@ -294,7 +310,7 @@ func (r *Request) assume(o *scan.Options, tree source.Tree, conf *config.Config)
 		}
 	}
 	for _, arg := range r.Vars {
-		if err := r.vars(o, arg); err != nil {
+		if err := r.vars(ctx, o, arg); err != nil {
 			return err
 		}
 	}

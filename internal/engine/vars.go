@@ -2,25 +2,32 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/tidegate/tidegate/internal/render"
 	"github.com/tidegate/tidegate/internal/scan"
 )
 
 // vars reads one --vars ENV=FILE. FILE holds ConfigMaps and Secrets, which then count as objects of that environment's
 // cluster; or a YAML map of names to values, or KEY=VALUE lines, which fill whatever variable is otherwise unknown.
-func (r *Request) vars(o *scan.Options, arg string) error {
+func (r *Request) vars(ctx context.Context, o *scan.Options, arg string) error {
 	env, file, ok := strings.Cut(arg, "=")
 	if !ok || env == "" || file == "" {
 		return usage("--vars %q: write it as ENV=FILE", arg)
 	}
-	data, err := os.ReadFile(r.path(file))
+	data, err := readFile(ctx, r.path(file))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return usage("--vars: %v", err)
+	}
+	if err := render.CheckAliases(data); err != nil {
+		return usage("--vars %s: %v", file, err)
 	}
 	if objects, err := scan.ParseObjects(file, data); err == nil && len(objects) > 0 {
 		for _, c := range objects {

@@ -106,6 +106,8 @@ type Reason struct {
 
 // Object is one rendered object of a unit.
 type Object struct {
+	// Ref is the object's name as it may be shown: parts that come from ciphertext are masked, unless the user asked
+	// for secrets. YAML has the true one.
 	Ref Ref
 	// YAML is the document as kustomize-controller would apply it, without a separator line. It may hold
 	// decrypted secrets, so a view must never print it unless Display is equal to it or the user asked for secrets.
@@ -147,6 +149,8 @@ type Unit struct {
 	// Spec is the typed Flux object (*flux.Kustomization), for the steps that follow a render; nil where it is not
 	// known. It may hold decrypted values: a view must not print it.
 	Spec any
+	// Display is Spec with decrypted values masked; nil when Spec holds none.
+	Display any
 }
 
 // Environment is one cluster's entrypoint and everything that follows from it.

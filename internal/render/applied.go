@@ -19,31 +19,43 @@ import (
 // normalisation of built-in types, commonMetadata; and an encrypted Secret that nothing decrypts refuses the unit.
 //
 // It gives new objects and leaves those that it is given alone. A failure means that nothing of the unit is applied.
-func Applied(ks *flux.Kustomization, objects []*model.Object) ([]*model.Object, *model.Reason) {
+// display is ks with secrets masked, nil when it has none; show lets messages hold plaintext.
+func Applied(ks, display *flux.Kustomization, objects []*model.Object, show bool) ([]*model.Object, *model.Reason) {
 	out := make([]*model.Object, 0, len(objects))
 	for _, o := range objects {
 		texts, us, err := applied(ks, o.YAML)
 		if err != nil {
-			return nil, &model.Reason{Code: model.CodeApply, Subject: o.Ref.String(), Message: err.Error()}
+			msg := err.Error()
+			if o.Secret() && !show {
+				msg = "an object that holds decrypted content cannot be applied; --show-secrets shows Flux's message"
+			}
+			return nil, &model.Reason{Code: model.CodeApply, Subject: o.Ref.String(), Message: msg}
 		}
 		for _, u := range us {
 			if encryptedSecret(u) {
 				return nil, &model.Reason{Code: model.CodeApply, Subject: o.Ref.String(),
-					Message: fmt.Sprintf("%s is SOPS encrypted, configuring decryption is required for this secret to be reconciled", utils.FmtUnstructured(u)),
+					Message: fmt.Sprintf("%s is SOPS encrypted, configuring decryption is required for this secret to be reconciled", o.Ref),
 					Fix:     "add spec.decryption to the Kustomization: until then it applies nothing at all"}
 			}
 		}
 		shown := texts
-		if o.Secret() {
-			if shown, _, err = applied(ks, o.Display); err != nil || len(shown) != len(texts) {
+		if o.Secret() || display != nil {
+			as := display
+			if as == nil {
+				as = ks
+			}
+			if shown, _, err = applied(as, o.Display); err != nil || len(shown) != len(texts) {
 				shown = make([]string, len(texts))
 				for i := range texts {
-					shown[i] = maskedWhole(texts[i])
+					shown[i] = maskedWhole(o.Ref)
 				}
 			}
 		}
 		for i, u := range us {
 			ref := model.Ref{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
+			if shown[i] != texts[i] && !show {
+				ref = refOfText(shown[i])
+			}
 			out = append(out, &model.Object{Ref: ref, YAML: texts[i], Display: shown[i], Unverified: o.Unverified})
 		}
 	}

@@ -2,11 +2,13 @@ package render
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 
 	fluxkustomize "github.com/fluxcd/pkg/apis/kustomize"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
@@ -214,6 +216,11 @@ func (b *Builder) attempt(files Files, spec BuildSpec, how reading, alone bool) 
 	}
 	if p.made, p.err = generate(p.fs, spec.Dir, &spec, b.Flux); p.err != nil {
 		p.code = model.CodeGenerate
+		if p.made.made && p.fs.limit == nil {
+			if why := explainGenerated(p.fs, spec.Dir); why != nil {
+				p.err = why
+			}
+		}
 		return p
 	}
 	if spec.Decrypt {
@@ -222,7 +229,10 @@ func (b *Builder) attempt(files Files, spec BuildSpec, how reading, alone bool) 
 			return p
 		}
 	}
-	warm.Do(warmSchema)
+	warm.Do(func() {
+		jsonpatch.AccumulatedCopySizeLimit = maxCopied
+		warmSchema()
+	})
 	if alone {
 		schemaLock.Lock()
 		warmSchema()
@@ -235,6 +245,10 @@ func (b *Builder) attempt(files Files, spec BuildSpec, how reading, alone bool) 
 		p.err = p.fs.refused
 	} else if url, ok := refusedFetch(p.err); ok {
 		p.fs.remotes = append(p.fs.remotes, Remote{File: spec.Dir, URL: url})
+	}
+	var copied *jsonpatch.AccumulatedCopySizeError
+	if p.fs.limit == nil && p.err != nil && (errors.As(p.err, &copied) || strings.Contains(p.err.Error(), "accumulated size increase of copy")) {
+		p.fs.limit = fmt.Errorf("the JSON patches of %s copy more than %d MiB", spec.Dir, maxCopied>>20)
 	}
 	if p.err != nil {
 		p.code = model.CodeBuild

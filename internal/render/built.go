@@ -44,9 +44,11 @@ type BuiltObject struct {
 	Expressions bool
 	Unverified  []model.Reason
 
-	slots  []string // the scalars with expressions, when inline
-	inline bool     // each expression stands in a scalar that is written as it is (inline.go)
-	stable bool     // the hops that follow substitution give Text again
+	shown  model.Ref // its name as Display has it
+	secret bool      // plaintext took part in it
+	slots  []string  // the scalars with expressions, when inline
+	inline bool      // each expression stands in a scalar that is written as it is (inline.go)
+	stable bool      // the hops that follow substitution give Text again
 	once   sync.Once
 	again  decoded // Text after these hops; valid after once
 	lost   error
@@ -109,6 +111,14 @@ func finish(p, shown, other *pass, decrypt bool, f *forms) *Built {
 
 // fill encodes a resource and, when encrypted content took part, its masked twin.
 func (o *BuiltObject) fill(res *resource.Resource, how reading, secretBuild bool, twin *resource.Resource, decrypt bool, f *forms) {
+	o.secret = secretBuild
+	o.shown = refOf(res)
+	switch {
+	case twin != nil:
+		o.shown = refOf(twin)
+	case secretBuild:
+		o.shown = maskedRef
+	}
 	if res.GetName() == "" || res.GetKind() == "" || res.GetApiVersion() == "" {
 		o.ErrCode = model.CodeBuild
 		o.Err = fmt.Errorf("failed to decode Kubernetes apiVersion, kind and name from an object (apiVersion %q, kind %q, name %q)",
@@ -122,6 +132,7 @@ func (o *BuiltObject) fill(res *resource.Resource, how reading, secretBuild bool
 			twin = res.DeepCopy()
 		}
 		secret, opaque, err := decryptResource(res, how)
+		o.secret = o.secret || secret
 		if err != nil {
 			o.ID = res.CurId()
 			o.ErrCode, o.Err = model.CodeDecrypt, fmt.Errorf("decryption failed for '%s/%s': %w", res.GetGvk(), res.GetName(), err)
@@ -129,8 +140,8 @@ func (o *BuiltObject) fill(res *resource.Resource, how reading, secretBuild bool
 		}
 		if opaque != nil {
 			o.Unverified = append(o.Unverified, model.Reason{
-				Code: model.CodeEncrypted, Subject: refOf(res).String(),
-				Message: fmt.Sprintf("%s is encrypted: %v", refOf(res), opaque),
+				Code: model.CodeEncrypted, Subject: o.shown.String(),
+				Message: fmt.Sprintf("%s is encrypted: %v", o.shown, opaque),
 				Fix:     "give the environment's age key with --age-key-file",
 			})
 		}
@@ -157,7 +168,13 @@ func (o *BuiltObject) fill(res *resource.Resource, how reading, secretBuild bool
 	case twin != nil:
 		o.Display = maskedText(o.Text, twin)
 	case secretBuild:
-		o.Display = maskedWhole(o.Text)
+		o.shown = maskedRef
+		o.Display = maskedWhole(maskedRef)
+	}
+	if o.Display != o.Text {
+		o.shown = refOfText(o.Display)
+	} else {
+		o.shown = refOfID(o)
 	}
 	o.Expressions = subst.HasExpression(o.Text)
 	if o.Expressions && o.stable {
@@ -187,7 +204,7 @@ func (o *BuiltObject) compare(stranger *resource.Resource, why []model.Reason) {
 	if text == o.Text || o.Err != nil {
 		return
 	}
-	ref := model.Ref{APIVersion: o.APIVersion, Kind: o.ID.Kind, Namespace: o.ID.Namespace, Name: o.ID.Name}
+	ref := o.shown
 	reason := model.Reason{Code: model.CodeEncrypted, Subject: ref.String(),
 		Message: ref.String() + " holds content of an encrypted file", Fix: "give the environment's age key with --age-key-file"}
 	if len(why) > 0 {

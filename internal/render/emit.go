@@ -146,8 +146,8 @@ func (e *emitter) mapping(m map[string]any, column int, opened bool) bool {
 			return false
 		}
 		form, ok := e.forms.of(k)
-		// An empty key and one of several lines are written as `? key`.
-		if !ok || k == "" || strings.IndexByte(k, '\n') >= 0 {
+		// An empty key and one of several lines are written as `? key`; and a key is not folded, as a value is.
+		if !ok || k == "" || strings.IndexByte(k, '\n') >= 0 || strings.IndexByte(form, '\n') >= 0 {
 			return false
 		}
 		e.out = append(e.out, form...)

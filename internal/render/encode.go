@@ -69,6 +69,9 @@ type decoded struct {
 // reparse sends text through the hops that follow substitution: YAML 1.1 → JSON → resource → text. The error is
 // Flux's, with the prefix that tells the hop.
 func reparse(text string) (decoded, error) {
+	if err := checkExpansion([]byte(text)); err != nil {
+		return decoded{}, &hopError{"YAMLToJSON", err}
+	}
 	var tree any
 	if err := yaml2.Unmarshal([]byte(text), &tree); err == nil {
 		if v, ok := plainTree(tree, 0); ok {

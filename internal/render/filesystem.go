@@ -49,6 +49,7 @@ type buildFS struct {
 	limit     error // the build is beyond tidegate's limits (limits.go), which says nothing about Flux
 	readBytes int
 	reads     int
+	objects   int
 
 	secretSources bool           // plaintext was laid over encrypted files
 	opaqueSources []opaqueSource // masks were
@@ -153,7 +154,13 @@ func (b *buildFS) read(p string) ([]byte, error) {
 		return nil, err
 	}
 	b.note(p, traced{'f', digest(data)})
-	return data, b.within(p, data)
+	if err := b.within(p, data); err != nil {
+		return data, err
+	}
+	if isKustomizationFile(p) {
+		return data, b.inspect(p, inspection{aliases: checkExpansion(data)})
+	}
+	return data, nil
 }
 
 // inspect refuses a file that this build must not act upon.
@@ -165,7 +172,8 @@ func (b *buildFS) inspect(p string, found inspection) error {
 	// A file of the artifact may have a name that reads like a repository, such as app@v1/sub/x.yaml. It is refused all
 	// the same: kustomize clones when it cannot take the file, and an object that is there twice is enough for that.
 	for _, url := range found.remotes {
-		b.remotes = append(b.remotes, Remote{File: p, URL: url})
+		_, laid := b.overlay[p]
+		b.remotes = append(b.remotes, Remote{File: p, URL: url, decrypted: laid && b.secretSources && !isKustomizationFile(p)})
 	}
 	if len(b.remotes) > 0 {
 		return fmt.Errorf("%s names %s, which would have to be fetched", p, b.remotes[len(b.remotes)-1].URL)

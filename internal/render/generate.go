@@ -34,11 +34,11 @@ type generated struct {
 func generate(b *buildFS, dir string, spec *BuildSpec, v flux.Behaviour) (generated, error) {
 	data, file, made, err := findKustomization(b, dir)
 	if err != nil {
-		return generated{}, err
+		return generated{made: made}, err
 	}
 	k := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}}
 	if err := sigsyaml.Unmarshal(data, &k); err != nil {
-		return generated{}, fmt.Errorf("%s: %w", file, err)
+		return generated{made: made}, fmt.Errorf("%s: %w", file, err)
 	}
 	if !made && len(k.Resources) == 0 {
 		k.BuildMetadata = []string{types.OriginAnnotations}
@@ -60,10 +60,10 @@ func generate(b *buildFS, dir string, spec *BuildSpec, v flux.Behaviour) (genera
 			if made {
 				// Flux would have met a manifest that is none before.
 				if why := explainGenerated(b, dir); why != nil {
-					return generated{}, why
+					return generated{made: made}, why
 				}
 			}
-			return generated{}, fmt.Errorf("component path '%s' must be local and relative", c)
+			return generated{made: made}, fmt.Errorf("component path '%s' must be local and relative", c)
 		}
 		if spec.IgnoreMissingComponents && !b.Exists(abs(path.Join(dir, c))) {
 			continue
@@ -78,7 +78,7 @@ func generate(b *buildFS, dir string, spec *BuildSpec, v flux.Behaviour) (genera
 	}
 	out, err := sigsyaml.Marshal(k)
 	if err != nil {
-		return generated{}, err
+		return generated{made: made}, err
 	}
 	return generated{made: made}, b.WriteFile(abs(file), out)
 }

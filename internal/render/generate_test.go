@@ -154,6 +154,9 @@ func holdGenerate(t *testing.T, files mapFiles, ks *flux.Kustomization) {
 		if built.Err == nil || built.Code != model.CodeGenerate {
 			t.Fatalf("Flux cannot generate and the build says %v (%s)\nFlux: %v", built.Err, built.Code, wantErr)
 		}
+		if strings.HasSuffix(words, "value contains itself") {
+			words = words[strings.LastIndex(words, "anchor"):] // ours is met earlier, in aliases.go
+		}
 		if !strings.Contains(built.Err.Error(), words) {
 			t.Fatalf("the build says\n%v\nFlux says\n%s", built.Err, words)
 		}

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resource"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/tidegate/tidegate/internal/model"
 	"github.com/tidegate/tidegate/internal/sops"
 )
 
@@ -16,26 +17,27 @@ import (
 //   - The same build runs with masks in the place of plaintext. Where both agree the value is shown; where they differ
 //     it came from ciphertext, and the masked build's value is shown if it has the mask in it, else the mask alone.
 //   - A generated name differs by its hash only. It is shown: the cluster shows it to anyone.
-//   - Where the two builds have no common shape, every value is masked but the object's identity.
+//   - Where the two builds have no common shape, everything is masked, but for the name that a masked build gives.
 //
 // So nothing is found by searching for the plaintext, which would miss what was encoded, cut or joined.
 
 // maskedText masks what differs between an object's text and its masked twin.
 func maskedText(text string, twin *resource.Resource) string {
+	whole := func() string { return maskedWhole(refOf(twin)) }
 	shown, _, err := encodeNode(&twin.RNode)
 	if err != nil {
-		return maskedWhole(text)
+		return whole()
 	}
 	if shown == text {
 		return text
 	}
 	var t, m any
 	if sigsyaml.Unmarshal([]byte(text), &t) != nil || sigsyaml.Unmarshal([]byte(shown), &m) != nil {
-		return maskedWhole(text)
+		return whole()
 	}
 	out, err := sigsyaml.Marshal(maskTree(t, m, 0))
 	if err != nil {
-		return maskedWhole(text)
+		return whole()
 	}
 	return string(out)
 }
@@ -149,35 +151,36 @@ func namesDiffer(a, b, mask string) bool {
 		strings.ReplaceAll(b, base64.StdEncoding.EncodeToString([]byte(mask)), base64.StdEncoding.EncodeToString([]byte(sops.DefaultMask))) != a
 }
 
-// maskedWhole masks every value of an object but its identity.
-func maskedWhole(text string) string {
-	var obj map[string]any
-	if sigsyaml.Unmarshal([]byte(text), &obj) != nil {
-		return "# this object holds decrypted content and could not be taken apart\n"
+// maskedRef names an object of which nothing may be shown.
+var maskedRef = model.Ref{APIVersion: sops.DefaultMask, Kind: sops.DefaultMask, Name: sops.DefaultMask}
+
+// maskedWhole stands for an object of which only its name may be shown; ref is that name.
+func maskedWhole(ref model.Ref) string {
+	meta := map[string]any{"name": ref.Name}
+	if ref.Namespace != "" {
+		meta["namespace"] = ref.Namespace
 	}
-	out := map[string]any{}
-	for _, k := range []string{"apiVersion", "kind"} {
-		if v, ok := obj[k]; ok {
-			out[k] = v
-		}
-	}
-	if m, ok := obj["metadata"].(map[string]any); ok {
-		id := map[string]any{}
-		for _, k := range []string{"name", "namespace"} {
-			if v, ok := m[k]; ok {
-				id[k] = v
-			}
-		}
-		out["metadata"] = id
-	}
-	for k := range obj {
-		if _, ok := out[k]; !ok {
-			out[k] = sops.DefaultMask
-		}
-	}
-	data, err := sigsyaml.Marshal(out)
+	data, err := sigsyaml.Marshal(map[string]any{
+		"apiVersion": ref.APIVersion, "kind": ref.Kind, "metadata": meta, "masked": sops.DefaultMask,
+	})
 	if err != nil {
 		return "# this object holds decrypted content and could not be taken apart\n"
 	}
 	return string(data)
+}
+
+// refOfText names the object of a text; it is masked where the text does not say.
+func refOfText(text string) model.Ref {
+	var obj map[string]any
+	if sigsyaml.Unmarshal([]byte(text), &obj) != nil {
+		return maskedRef
+	}
+	meta, _ := obj["metadata"].(map[string]any)
+	ref := model.Ref{APIVersion: stringOf(obj["apiVersion"]), Kind: stringOf(obj["kind"]), Namespace: stringOf(meta["namespace"]), Name: stringOf(meta["name"])}
+	for _, s := range []*string{&ref.APIVersion, &ref.Kind, &ref.Name} {
+		if *s == "" {
+			*s = sops.DefaultMask
+		}
+	}
+	return ref
 }

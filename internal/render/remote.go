@@ -22,6 +22,8 @@ import (
 type Remote struct {
 	File string // the kustomization file that names it
 	URL  string
+
+	decrypted bool // the URL stands in plaintext of an encrypted file
 }
 
 // inspection is what must be known of a kustomization file before kustomize acts upon it.
@@ -50,11 +52,14 @@ func inspectKustomization(data []byte) inspection {
 	if harmless(data) {
 		return inspection{}
 	}
+	in := inspection{aliases: checkExpansion(data)}
+	if in.aliases != nil {
+		return in
+	}
 	var k map[string]any
 	if sigsyaml.Unmarshal(data, &k) != nil {
 		return inspection{}
 	}
-	var in inspection
 	for _, key := range sortedKeys(k) {
 		v := k[key]
 		in.texts(v)
@@ -105,8 +110,12 @@ func harmless(data []byte) bool {
 // first, since every file of a build passes here.
 func mayBePlugin(data []byte) bool {
 	return (bytes.Contains(data, []byte("Transformer")) || bytes.Contains(data, []byte("Generator"))) && pluginKind.Match(data) ||
-		bytes.IndexByte(data, 0) >= 0 // UTF-16
+		bytes.IndexByte(data, 0) >= 0 || // UTF-16
+		disguise.Match(data)
 }
+
+// disguise is how a word may stand in YAML without its letters: an escape, a line that is joined, a binary tag.
+var disguise = regexp.MustCompile(`\\[xuU\r\n]|!<|!!`)
 
 // root takes an entry that kustomize loads as a file, a directory or a repository, or that holds a plugin's
 // configuration in line.

@@ -160,6 +160,9 @@ func TestNothingIsFetched(t *testing.T) {
 // TestKustomizeWouldFetch is the control: without the inspection, each of these names makes kustomize go out. A name
 // that does not could stand in the test above for ever without a meaning.
 func TestKustomizeWouldFetch(t *testing.T) {
+	schemaLock.Lock()
+	defer schemaLock.Unlock()
+	defer warmSchema()
 	for _, s := range spots() {
 		for i, n := range s.names {
 			if i > 0 && len(s.names) != len(repositories) || s.name != "resources" && i > 1 {
@@ -170,14 +173,10 @@ func TestKustomizeWouldFetch(t *testing.T) {
 				files, _ := s.filled(w, n)
 				root := files.write(t)
 				if _, ok := files["app/kustomization.yaml"]; !ok {
-					files.with("app/kustomization.yaml", "resources: [sub]\n").write(t)
 					if err := os.WriteFile(filepath.Join(root, "app", "kustomization.yaml"), []byte("resources: [sub]\n"), 0o600); err != nil {
 						t.Fatal(err)
 					}
 				}
-				schemaLock.Lock()
-				defer schemaLock.Unlock()
-				defer warmSchema()
 				k := krusty.MakeKustomizer(&krusty.Options{LoadRestrictions: types.LoadRestrictionsNone, PluginConfig: types.DisabledPluginConfig()})
 				_, err := k.Run(filesys.MakeFsOnDisk(), filepath.Join(root, "app"))
 				if !w.happened(t) {
@@ -185,5 +184,50 @@ func TestKustomizeWouldFetch(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestForbidFetching: a name that only comes to be within the build, here by a patch of a transformer's configuration,
+// is met by the process-wide stop. It puts the process back as it was.
+func TestForbidFetching(t *testing.T) {
+	w := startWatch(t)
+	before := http.DefaultTransport
+	defer func() { http.DefaultTransport = before }()
+	ForbidFetching()
+
+	files := mapFiles{
+		"app/cm.yaml": cmA, "app/kustomization.yaml": "resources: [cm.yaml]\ntransformers: [../t]\n",
+		"t/t.yaml":             "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: x}\npath: local.yaml\n",
+		"t/kustomization.yaml": "resources: [t.yaml]\npatches:\n- target: {kind: PatchTransformer}\n  patch: |\n    - {op: replace, path: /path, value: \"" + w.url + "/p.yaml\"}\n",
+	}
+	out := (&Builder{Flux: behaviour(t, "2.9")}).Render(Input{Files: files, Dir: "app", Spec: unitOf(t, "")})
+	if w.happened(t) {
+		t.Fatalf("%d connections, git: %s", w.conns.Load(), w.git(t))
+	}
+	if len(out.Failures) > 0 || len(out.Unverified) != 1 || out.Unverified[0].Subject != w.url+"/p.yaml" {
+		t.Fatalf("failures %+v, unverified %+v", out.Failures, out.Unverified)
+	}
+	if _, err := http.Get(w.url); err == nil || w.happened(t) {
+		t.Fatal("the default client still fetches")
+	}
+	http.DefaultTransport = before
+	// The control: so it would have gone.
+	(&Builder{Flux: behaviour(t, "2.9")}).Render(Input{Files: files, Dir: "app", Spec: unitOf(t, "")})
+	if !w.happened(t) {
+		t.Fatal("nothing is fetched either way: the test says nothing")
+	}
+}
+
+// TestNamesThatAreLocal: what only resembles a URL is built.
+func TestNamesThatAreLocal(t *testing.T) {
+	w := startWatch(t)
+	for _, name := range []string{"http/x.yaml", "https.yaml", "git/x.yaml", "git@x.yaml", "a@b.yaml", "app@v1/x.yaml", "ssh/x.yaml", "file/x.yaml", "x/github.com/o/r.yaml", "a:b.yaml", "a b.yaml", "x=y.yaml"} {
+		t.Run(name, func(t *testing.T) {
+			files := mapFiles{"app/" + name: cmA, "app/kustomization.yaml": "resources: [\"" + name + "\"]\nconfigMapGenerator: [{name: urls, literals: [\"home=http://example.org/\"]}]\ncommonAnnotations: {source: \"https://github.com/o/r\", path: \"http://x\"}\n"}
+			out := (&Builder{Flux: behaviour(t, "2.9")}).Render(Input{Files: files, Dir: "app", Spec: unitOf(t, "")})
+			if len(out.Objects) != 2 || len(out.Unverified) > 0 || len(out.Failures) > 0 || w.happened(t) {
+				t.Fatalf("%d objects, failures %+v, unverified %+v", len(out.Objects), out.Failures, out.Unverified)
+			}
+		})
 	}
 }

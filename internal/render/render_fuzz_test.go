@@ -149,7 +149,7 @@ func holdObject(t *testing.T, o *model.Object) {
 func holdApplied(t *testing.T, ks *flux.Kustomization, unit oracle.Unit, objects []*model.Object, built []byte) {
 	t.Helper()
 	want, wantErr := oracle.Applied(built, unit)
-	got, failure := Applied(ks, objects)
+	got, failure := Applied(ks, nil, objects, false)
 	if wantErr == nil {
 		wantErr = oracle.Guard(want)
 	}

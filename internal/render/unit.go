@@ -6,12 +6,14 @@ package render
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
 	"github.com/tidegate/tidegate/internal/flux"
 	"github.com/tidegate/tidegate/internal/model"
+	"github.com/tidegate/tidegate/internal/sops"
 	"github.com/tidegate/tidegate/internal/subst"
 )
 
@@ -40,7 +42,15 @@ type Output struct {
 func (b *Builder) Render(in Input) Output {
 	built := b.Build(in.Files, SpecOf(in.Spec, in.Dir))
 	out := Output{Files: built.Files}
+	if in.hides() && (len(built.Remotes) > 0 || built.Limit != nil) {
+		out.Unverified = append(out.Unverified, model.Reason{Code: model.CodeEncrypted, Subject: in.Dir,
+			Message: "it cannot be built here, and its spec holds decrypted values, so the reason is not shown", Fix: "see it with --show-secrets"})
+		return out
+	}
 	for _, r := range built.Remotes {
+		if built.Secret && !in.ShowSecrets && r.decrypted {
+			r.URL = sops.DefaultMask
+		}
 		out.Unverified = append(out.Unverified, model.Reason{
 			Code: model.CodeRemoteBase, Subject: r.URL, Places: []model.Place{{File: r.File}},
 			Message: fmt.Sprintf("%s names %s, which is not in the repository, so the unit cannot be built offline", r.File, r.URL),
@@ -87,12 +97,17 @@ func (b *Builder) twin(in Input, built *Built) *Built {
 	return shown
 }
 
+// hides tells whether what a build does may give plaintext away, because its spec holds some.
+func (in Input) hides() bool {
+	return !in.ShowSecrets && in.Display != nil && !reflect.DeepEqual(SpecOf(in.Spec, in.Dir), SpecOf(in.Display, in.Dir))
+}
+
 func buildFailure(built *Built, in Input) model.Reason {
 	err := built.Err
 	if built.Secret && !in.ShowSecrets {
 		err = built.SafeErr
 	}
-	if in.Display != nil && !in.ShowSecrets {
+	if in.hides() {
 		err = errors.New("the build failed over a spec that holds decrypted values; --show-secrets shows Flux's message")
 	}
 	r := model.Reason{Code: built.Code, Message: err.Error(), Subject: in.Dir}
@@ -136,7 +151,7 @@ func (s *substitution) run(out *Output, v flux.Behaviour) bool {
 	}
 	for i, o := range s.built.Objects {
 		if o.Err != nil {
-			out.Failures = append(out.Failures, s.objectFailure(o))
+			out.Failures = append(out.Failures, s.objectFailure(i, o))
 			return false
 		}
 		obj, failure := s.object(i, o, v)
@@ -149,12 +164,28 @@ func (s *substitution) run(out *Output, v flux.Behaviour) bool {
 	return true
 }
 
-func (s *substitution) objectFailure(o *BuiltObject) model.Reason {
+func (s *substitution) objectFailure(i int, o *BuiltObject) model.Reason {
 	msg := o.Err.Error()
+	if (o.secret || s.in.hides()) && !s.in.ShowSecrets {
+		msg = "an object that holds decrypted content cannot be decrypted or written; --show-secrets shows Flux's message"
+	}
 	if o.ErrCode == model.CodeBuild {
 		msg = "kustomize build failed: " + msg
 	}
-	return model.Reason{Code: o.ErrCode, Subject: refOfID(o).String(), Message: msg}
+	return model.Reason{Code: o.ErrCode, Subject: s.refOf(i, o).String(), Message: msg}
+}
+
+// refOf names an object of the build as it may be shown.
+func (s *substitution) refOf(i int, o *BuiltObject) model.Ref {
+	switch {
+	case s.in.ShowSecrets:
+		return refOfID(o)
+	case !s.in.hides():
+		return o.shown
+	case s.twin != nil && s.twin.Err == nil && len(s.twin.Objects) == len(s.built.Objects):
+		return s.twin.Objects[i].shown
+	}
+	return maskedRef
 }
 
 func refOfID(o *BuiltObject) model.Ref {
@@ -163,10 +194,11 @@ func refOfID(o *BuiltObject) model.Ref {
 
 // object takes one object through substitution.
 func (s *substitution) object(i int, o *BuiltObject, v flux.Behaviour) (*model.Object, *model.Reason) {
-	obj := &model.Object{Ref: refOfID(o), YAML: o.Text, Display: o.Display, Unverified: o.Unverified}
+	ref := s.refOf(i, o)
+	obj := &model.Object{Ref: ref, YAML: o.Text, Display: o.Display, Unverified: o.Unverified}
 	source := o.Display
 	if s.twin != nil {
-		source = maskedWhole(o.Text)
+		source = maskedWhole(ref)
 		if s.twin.Err == nil && len(s.twin.Objects) == len(s.built.Objects) && s.twin.Objects[i].Err == nil {
 			source = s.twin.Objects[i].Display
 		}
@@ -181,13 +213,13 @@ func (s *substitution) object(i int, o *BuiltObject, v flux.Behaviour) (*model.O
 		}
 		return obj, s.replace(o.ID)
 	}
-	if name := s.vars.invalidName(); name != "" {
-		return nil, s.failure(o, fmt.Errorf("'%s' var name is invalid, must match '%s'", name, variableName), "")
+	if name := s.vars.invalidName(s.in.ShowSecrets); name != "" {
+		return nil, s.failure(ref, o, fmt.Errorf("'%s' var name is invalid, must match '%s'", name, variableName), "")
 	}
 	if !o.Expressions {
 		text, err := o.reparsed()
 		if err != nil {
-			return nil, s.failure(o, err, o.Display)
+			return nil, s.failure(ref, o, err, o.Display)
 		}
 		if text != o.Text && obj.Display == o.Text {
 			obj.Display = text
@@ -195,17 +227,17 @@ func (s *substitution) object(i int, o *BuiltObject, v flux.Behaviour) (*model.O
 		obj.YAML = text
 		return obj, s.replace(o.ID)
 	}
-	return s.evaluate(obj, o, source, v)
+	return s.evaluate(ref, obj, o, source, v)
 }
 
 // evaluate substitutes in an object that has expressions.
-func (s *substitution) evaluate(obj *model.Object, o *BuiltObject, source string, v flux.Behaviour) (*model.Object, *model.Reason) {
+func (s *substitution) evaluate(ref model.Ref, obj *model.Object, o *BuiltObject, source string, v flux.Behaviour) (*model.Object, *model.Reason) {
 	opts := subst.Options{Strict: s.in.Strict, NegativeLength: v.NegativeLength}
 	res, err := subst.Eval(o.Text, s.vars.lookup(false), opts)
 	if err != nil {
-		return nil, s.failure(o, fmt.Errorf("variable substitution failed: %w", err), source)
+		return nil, s.failure(ref, o, fmt.Errorf("variable substitution failed: %w", err), source)
 	}
-	obj.Unverified = append(obj.Unverified[:len(obj.Unverified):len(obj.Unverified)], s.reasons(res)...)
+	obj.Unverified = append(obj.Unverified[:len(obj.Unverified):len(obj.Unverified)], s.reasons(res, o.Text, source)...)
 	if source == o.Text && s.inline(o, opts) && !s.usesSecrets(res) {
 		obj.YAML, obj.Display = res.Text, res.Text
 		return obj, s.replace(o.ID)
@@ -216,7 +248,7 @@ func (s *substitution) evaluate(obj *model.Object, o *BuiltObject, source string
 			obj.YAML, obj.Display = o.Text, source
 			return obj, nil
 		}
-		return nil, s.failure(o, err, source)
+		return nil, s.failure(ref, o, err, source)
 	}
 	obj.YAML = doc.text
 	id := identityOf(doc.obj)
@@ -224,7 +256,10 @@ func (s *substitution) evaluate(obj *model.Object, o *BuiltObject, source string
 	if source == o.Text && !s.usesSecrets(res) {
 		obj.Display = obj.YAML
 	} else {
-		obj.Display = s.shown(obj.YAML, source, opts)
+		obj.Display = s.shown(ref, source, opts)
+		if obj.Display != obj.YAML && !s.in.ShowSecrets {
+			obj.Ref = refOfText(obj.Display)
+		}
 	}
 	if keyOf(id) != keyOf(o.ID) {
 		s.ids[keyOf(o.ID)]--
@@ -233,15 +268,16 @@ func (s *substitution) evaluate(obj *model.Object, o *BuiltObject, source string
 	return obj, s.replace(id)
 }
 
-// shown substitutes in the display text with secret variables left as they are written.
-func (s *substitution) shown(text, source string, opts subst.Options) string {
+// shown substitutes in the display text with secret variables left as they are written. Where that cannot be read, nothing
+// is shown but ref, the object's name as it was before substitution, which may put a secret into it.
+func (s *substitution) shown(ref model.Ref, source string, opts subst.Options) string {
 	res, err := subst.Eval(source, s.vars.lookup(true), opts)
 	if err != nil {
-		return maskedWhole(text)
+		return maskedWhole(ref)
 	}
 	doc, err := reparse(res.Text)
 	if err != nil {
-		return maskedWhole(text)
+		return maskedWhole(ref)
 	}
 	return doc.text
 }
@@ -259,8 +295,8 @@ func (s *substitution) replace(id resid.ResId) *model.Reason {
 		Message: fmt.Sprintf("in Replace: id matched %d resources", n),
 		Fix:     "two objects have one identity after substitution: give them different names",
 	}
-	if s.vars != nil && s.vars.secrets && !s.in.ShowSecrets {
-		r.Subject = id.Kind
+	if !s.in.ShowSecrets && (s.built.Secret || s.in.Display != nil || s.vars != nil && s.vars.secrets) {
+		r.Subject = ""
 	}
 	return &r
 }
@@ -280,10 +316,16 @@ func (s *substitution) usesSecrets(res subst.Result) bool {
 }
 
 // reasons tells why a substituted text is unverified: what stayed opaque, and what a missing source may override.
-func (s *substitution) reasons(res subst.Result) []model.Reason {
+// A name that stands in plaintext alone is not told.
+func (s *substitution) reasons(res subst.Result, text, source string) []model.Reason {
+	tell := func(name string) bool { return s.in.ShowSecrets || text == source || inDisplay(source, name) }
 	var out []model.Reason
 	for _, name := range res.Opaque {
-		out = append(out, s.vars.why(name))
+		r := s.vars.why(name)
+		if !tell(name) {
+			r.Message = "an expression in decrypted content cannot be evaluated"
+		}
+		out = append(out, r)
 	}
 	if len(s.vars.doubt) == 0 {
 		return out
@@ -291,7 +333,7 @@ func (s *substitution) reasons(res subst.Result) []model.Reason {
 	seen := map[string]bool{}
 	for _, seg := range res.Segments {
 		for _, name := range namesOf(seg) {
-			if r := s.vars.doubt[name]; r != nil && !seen[name] {
+			if r := s.vars.doubt[name]; r != nil && !seen[name] && tell(name) {
 				seen[name] = true
 				d := *r
 				d.Message = fmt.Sprintf("${%s} may be overridden: %s", name, d.Message)
@@ -311,17 +353,17 @@ func namesOf(seg subst.Segment) []string {
 
 // failure is what kustomize-controller reports for an object whose substitution failed. shown is the object's display
 // text: when it is not its text, the message must not quote anything.
-func (s *substitution) failure(o *BuiltObject, err error, shown string) *model.Reason {
+func (s *substitution) failure(ref model.Ref, o *BuiltObject, err error, shown string) *model.Reason {
 	r := model.Reason{
-		Code: model.CodeSubstitute, Subject: refOfID(o).String(),
-		Message: fmt.Sprintf("post build failed for '%s': %v", refOfID(o), err),
+		Code: model.CodeSubstitute, Subject: ref.String(),
+		Message: fmt.Sprintf("post build failed for '%s': %v", ref, err),
 	}
 	var e *subst.Error
 	known := errors.As(err, &e)
 	if (shown != o.Text || s.vars.secrets) && shown != "" && !s.in.ShowSecrets {
-		r.Message = fmt.Sprintf("post build failed for '%s': substitution over decrypted content failed; --show-secrets shows Flux's message", refOfID(o))
+		r.Message = fmt.Sprintf("post build failed for '%s': substitution over decrypted content failed; --show-secrets shows Flux's message", ref)
 		if known && shown != o.Text && inDisplay(shown, e.Name) || known && shown == o.Text {
-			r.Message = fmt.Sprintf("post build failed for '%s': %v", refOfID(o), err)
+			r.Message = fmt.Sprintf("post build failed for '%s': %v", ref, err)
 		} else {
 			return &r
 		}
@@ -337,7 +379,7 @@ func (s *substitution) failure(o *BuiltObject, err error, shown string) *model.R
 	default:
 		r.Fix = "write $${…} where the text is meant literally, or annotate the object with " + substituteKey + ": disabled"
 		line, col := e.Position(o.Text)
-		if line > 0 {
+		if line > 0 && (shown == o.Text || s.in.ShowSecrets || strings.Contains(shown, strings.TrimSuffix(excerpt(o.Text, e.Offset), "…"))) {
 			r.Message += fmt.Sprintf(" (at line %d, column %d of the built object: %s)", line, col, excerpt(o.Text, e.Offset))
 			r.Places = locateText(s.in.Files, s.built.Files, excerptKey(o.Text, e.Offset))
 		}

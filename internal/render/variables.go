@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidegate/tidegate/internal/flux"
 	"github.com/tidegate/tidegate/internal/model"
+	"github.com/tidegate/tidegate/internal/sops"
 	"github.com/tidegate/tidegate/internal/subst"
 )
 
@@ -14,6 +15,7 @@ import (
 type Value struct {
 	Text    string
 	Secret  bool          // Text is plaintext of encrypted content
+	Hidden  bool          // the name itself is plaintext of encrypted content
 	Unknown *model.Reason // why Text is not the value; nil when it is
 }
 
@@ -49,11 +51,22 @@ type Variables struct {
 // never override or add to what is known.
 func LoadVariables(ks, display *flux.Kustomization, lookup LookupSource, given map[string]Value, always bool) *Variables {
 	v := &Variables{values: map[string]Value{}, doubt: map[string]*model.Reason{}}
-	for _, ref := range ks.Spec.PostBuild.SubstituteFrom {
+	var shown flux.PostBuild
+	if display != nil && display.Spec.PostBuild != nil {
+		shown = *display.Spec.PostBuild
+	}
+	for i, ref := range ks.Spec.PostBuild.SubstituteFrom {
 		src := lookup(ref.Kind, ks.Namespace, ref.Name)
 		if src == nil {
 			if !ref.Optional {
-				v.miss(ref.Kind, ks.Namespace, ref.Name)
+				name := ref.Name
+				if display != nil {
+					name = sops.DefaultMask
+					if len(shown.SubstituteFrom) > i {
+						name = shown.SubstituteFrom[i].Name
+					}
+				}
+				v.miss(ref.Kind, ks.Namespace, name)
 			}
 			continue
 		}
@@ -64,8 +77,9 @@ func LoadVariables(ks, display *flux.Kustomization, lookup LookupSource, given m
 	}
 	for k, text := range ks.Spec.PostBuild.Substitute {
 		val := Value{Text: strings.ReplaceAll(text, "\n", "")}
-		if display != nil && display.Spec.PostBuild != nil && display.Spec.PostBuild.Substitute[k] != text {
-			val.Secret = true
+		if display != nil {
+			as, ok := shown.Substitute[k]
+			val.Secret, val.Hidden = !ok || as != text, !ok
 		}
 		v.set(k, val)
 	}
@@ -134,9 +148,13 @@ const variableName = "^[_[:alpha:]][_[:alpha:][:digit:]]*$"
 var variablePattern = regexp.MustCompile(variableName)
 
 // invalidName gives the first name that no variable may have; empty when all are good.
-func (v *Variables) invalidName() string {
+// One that is plaintext is masked, unless secrets may be shown.
+func (v *Variables) invalidName(show bool) string {
 	for _, name := range sortedKeys(v.values) {
 		if !variablePattern.MatchString(name) {
+			if v.values[name].Hidden && !show {
+				return sops.DefaultMask
+			}
 			return name
 		}
 	}

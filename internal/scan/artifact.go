@@ -17,8 +17,7 @@ import (
 type artifact struct {
 	files   render.Files
 	foreign *model.Reason
-	broken  *model.Reason  // kustomize-controller cannot unpack it, so that nothing of it is built
-	notes   []model.Reason // what the source object does that is not modelled
+	broken  *model.Reason // kustomize-controller cannot unpack it, so that nothing of it is built
 }
 
 // artifactOf gives the artifact of a source.
@@ -32,7 +31,11 @@ func (r *run) artifactOf(ref model.SourceRef) *artifact {
 	case ref == r.env.Source || r.sameRepository(obj):
 		full, err := source.NewArtifact(r.opts.Tree, r.known[ref])
 		if err != nil {
-			a.foreign = &model.Reason{Code: model.CodeReadFailure, Message: err.Error()}
+			msg := err.Error()
+			if h := r.store.get(flux.SourceGroup, ref.Kind, ref.Namespace, ref.Name); h != nil && h.secret && !r.opts.ShowSecrets {
+				msg = "the artifact cannot be made as its source, which holds decrypted values, asks; --show-secrets shows why"
+			}
+			a.foreign = &model.Reason{Code: model.CodeReadFailure, Message: msg}
 			break
 		}
 		a.files = subtree(full, r.root)
@@ -40,9 +43,8 @@ func (r *run) artifactOf(ref model.SourceRef) *artifact {
 			a.broken = &model.Reason{Code: model.CodeGenerate, Subject: ref.String(),
 				Message: "kustomize-controller cannot unpack the artifact: " + err.Error(), Fix: "rename the file, or leave it out with .sourceignore"}
 		}
-		a.notes = sourceNotes(ref, obj)
 	default:
-		a.foreign = foreign(ref, obj)
+		a.foreign = foreign(ref, r.shownSource(ref))
 	}
 	r.arts[ref] = a
 	return a
@@ -53,6 +55,18 @@ func (r *run) sourceObject(ref model.SourceRef) map[string]any {
 		return h.obj
 	}
 	return nil
+}
+
+// shownSource is a source object as messages may show it.
+func (r *run) shownSource(ref model.SourceRef) map[string]any {
+	h := r.store.get(flux.SourceGroup, ref.Kind, ref.Namespace, ref.Name)
+	switch {
+	case h == nil:
+		return nil
+	case r.opts.ShowSecrets:
+		return h.obj
+	}
+	return h.shown
 }
 
 // sameRepository tells whether another source object is this repository at the same revision: another ignore list,
@@ -178,6 +192,17 @@ func (b *below) Walk(p string, fn func(string, bool) error) error {
 		}
 		return fn(strings.TrimPrefix(p, b.root+"/"), isDir)
 	})
+}
+
+// likeliest gives the source that was counted most; of several, the one that is called as flux bootstrap calls it.
+func likeliest(count map[model.SourceRef]int) (best model.SourceRef) {
+	usual := func(r model.SourceRef) bool { return r.Namespace == "flux-system" && r.Name == "flux-system" }
+	for _, ref := range sortedRefs(count) {
+		if n := count[ref] - count[best]; best.Name == "" || n > 0 || n == 0 && usual(ref) && !usual(best) {
+			best = ref
+		}
+	}
+	return best
 }
 
 func sortedRefs(m map[model.SourceRef]int) []model.SourceRef {

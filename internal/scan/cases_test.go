@@ -100,7 +100,7 @@ func holdUnit(t *testing.T, mode string, u *model.Unit, want, own string) {
 // holdFinal takes the units on to what is applied, in the mode that the case's want was made in.
 func holdFinal(t *testing.T, c oracle.Case, mode string, env *model.Environment) {
 	t.Helper()
-	scan.Apply(env)
+	scan.Apply(env, false)
 	for _, u := range env.Units {
 		final, ok := c.Want("final", u.ID.Name)
 		strict, _ := c.Want("strict", u.ID.Name)

@@ -86,7 +86,14 @@ func (d *discovery) file(p string) {
 		return
 	}
 	data, err := d.files.ReadFile(p)
-	if err != nil || len(data) > maxDiscoverySize {
+	if err != nil {
+		d.warnings = append(d.warnings, fmt.Sprintf("%s is not looked at for environments: %v", p, err))
+		return
+	}
+	if len(data) > maxDiscoverySize {
+		if !isKustomization && bytes.Contains(data, []byte(flux.KustomizeGroup)) {
+			d.warnings = append(d.warnings, fmt.Sprintf("%s is not looked at for environments: it has more than %d bytes", p, maxDiscoverySize))
+		}
 		return
 	}
 	if isKustomization {

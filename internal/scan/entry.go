@@ -12,6 +12,7 @@ import (
 
 	"github.com/tidegate/tidegate/internal/flux"
 	"github.com/tidegate/tidegate/internal/model"
+	"github.com/tidegate/tidegate/internal/render"
 	"github.com/tidegate/tidegate/internal/source"
 )
 
@@ -92,6 +93,9 @@ func (r *run) settleEntry(u *unit) {
 			r.ownSource(u, objects)
 			break
 		}
+		if r.disguised(own) {
+			break // it stays the unit that a bootstrap makes: its own name may not be told
+		}
 		spec, err := flux.DecodeKustomization(own.obj, r.flux)
 		if err != nil {
 			u.failed = append(u.failed, r.refusal(own, err))
@@ -99,7 +103,7 @@ func (r *run) settleEntry(u *unit) {
 		}
 		now, _ := sigsyaml.Marshal(spec)
 		u.id = model.UnitID{Kind: "Kustomization", Namespace: own.ref.Namespace, Name: own.ref.Name}
-		u.spec, u.src, u.doc = spec, sourceOf(own.obj), own.obj
+		u.spec, u.shown, u.src, u.doc = spec, r.masked(own), sourceOf(own.obj), own.obj
 		if string(now) == last {
 			break
 		}
@@ -159,12 +163,7 @@ func (r *run) ownSource(u *unit, objects []*held) {
 			}
 		}
 	}
-	best := model.SourceRef{}
-	for _, ref := range sortedRefs(count) {
-		if best.Name == "" || count[ref] > count[best] {
-			best = ref
-		}
-	}
+	best := likeliest(count)
 	if best.Name == "" {
 		return
 	}
@@ -189,7 +188,7 @@ func (r *run) applied() {
 		}
 		o := &model.Object{Ref: c.Ref, YAML: string(out), Display: string(out)}
 		r.env.Applied = append(r.env.Applied, o)
-		if h := (&held{ref: c.Ref, obj: c.Object, shown: c.Object}); interesting(c.Ref) {
+		if h := (&held{ref: c.Ref, label: c.Ref, obj: c.Object, shown: c.Object}); interesting(c.Ref) {
 			hs = append(hs, h)
 			r.store.put(h)
 			if c.Ref.Kind == "Kustomization" && flux.IsGroup(c.Ref.APIVersion, flux.KustomizeGroup) {
@@ -202,11 +201,7 @@ func (r *run) applied() {
 			}
 		}
 	}
-	for _, ref := range sortedRefs(count) {
-		if r.env.Source.Name == "" || count[ref] > count[r.env.Source] {
-			r.env.Source = ref
-		}
-	}
+	r.env.Source = likeliest(count)
 	for _, h := range hs {
 		r.discover(nil, h)
 	}
@@ -216,6 +211,9 @@ func (r *run) applied() {
 // names the file and, where the parser knows it, the line.
 func ParseObjects(file string, data []byte) ([]ClusterObject, error) {
 	var out []ClusterObject
+	if err := render.CheckAliases(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
 	dec := yaml3.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))))
 	for n := 1; ; n++ {
 		var node yaml3.Node

@@ -28,7 +28,20 @@ func (r *run) finish(unsettled bool) {
 	r.env.Root = r.root
 	r.env.Reasons = once(append(r.env.Reasons, r.store.twice...))
 	for _, u := range r.order {
+		r.tellSource(u)
 		r.env.Units = append(r.env.Units, r.inRepository(u.result()))
+	}
+}
+
+// tellSource says of a unit's source what only the whole render tells: objects that name it may come after the unit.
+func (r *run) tellSource(u *unit) {
+	switch {
+	case u.foreign != nil && u.foreign.Code == model.CodeForeignSource:
+		u.blocked = append(u.blocked, *foreign(u.src, r.shownSource(u.src)))
+	case u.foreign != nil:
+		u.blocked = append(u.blocked, *u.foreign)
+	case u.spec != nil && len(u.blocked) == 0:
+		u.notes = append(u.notes, sourceNotes(u.src, r.sourceObject(u.src))...)
 	}
 }
 
@@ -77,13 +90,14 @@ func (r *run) inRepository(u *model.Unit) *model.Unit {
 	return u
 }
 
-// Apply takes an environment's units on to what is sent to the API server.
-func Apply(env *model.Environment) {
+// Apply takes an environment's units on to what is sent to the API server. show lets messages hold plaintext.
+func Apply(env *model.Environment, show bool) {
 	for _, u := range env.Units {
 		if u.Spec == nil || u.Status == model.StatusFailed {
 			continue
 		}
-		objects, failure := render.Applied(u.Spec.(*flux.Kustomization), u.Objects)
+		shown, _ := u.Display.(*flux.Kustomization)
+		objects, failure := render.Applied(u.Spec.(*flux.Kustomization), shown, u.Objects, show)
 		u.Objects = objects
 		if failure != nil {
 			u.Status = model.StatusFailed
@@ -105,15 +119,21 @@ func (u *unit) result() *model.Unit {
 	if u.spec != nil {
 		m.Spec = u.spec
 		m.Suspended = u.spec.Spec.Suspend
-		for _, d := range u.spec.Spec.DependsOn {
+		public := u.spec
+		if u.shown != nil {
+			m.Display, public = u.shown, u.shown
+		}
+		for _, d := range public.Spec.DependsOn {
 			ns := d.Namespace
 			if ns == "" {
 				ns = u.id.Namespace
 			}
 			m.DependsOn = append(m.DependsOn, model.UnitID{Kind: u.id.Kind, Namespace: ns, Name: d.Name})
 		}
-		if k := u.spec.Spec.KubeConfig; k != nil {
+		if u.spec.Spec.KubeConfig != nil {
 			m.Remote = "kubeConfig"
+		}
+		if k := public.Spec.KubeConfig; k != nil {
 			if k.SecretRef != nil {
 				m.Remote = "Secret " + k.SecretRef.Name
 			} else if k.ConfigMapRef != nil {

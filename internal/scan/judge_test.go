@@ -173,8 +173,28 @@ func clusterOf(t *testing.T, env *model.Environment, given map[string]string) or
 				all[r.Subject] = given
 			}
 		}
+		for _, key := range required(u) {
+			if _, ok := all[key]; !ok && len(given) > 0 {
+				all[key] = given
+			}
+		}
 	}
 	return all
+}
+
+// required names the sources of variables that a unit cannot do without. One that nothing makes is told as a reason
+// only as long as a value of it is unknown.
+func required(u *model.Unit) (keys []string) {
+	ks, ok := u.Spec.(*flux.Kustomization)
+	if !ok || ks.Spec.PostBuild == nil {
+		return nil
+	}
+	for _, f := range ks.Spec.PostBuild.SubstituteFrom {
+		if !f.Optional {
+			keys = append(keys, f.Kind+"/"+u.ID.Namespace+"/"+f.Name)
+		}
+	}
+	return keys
 }
 
 // specsOf gives each unit's object as its parent rendered it, and the entry's as the render assumed it.

@@ -111,8 +111,8 @@ func one(t *testing.T, o scan.Options) *model.Environment {
 	return res.Environments[0]
 }
 
-// judged scans a repository of one environment, and holds each unit against Flux's own packages. differ are units
-// that Flux's first pass builds otherwise, on purpose.
+// judged scans a repository of one environment, and holds each unit against Flux's own packages, of which as many as
+// equal must come out byte for byte.
 func judged(t *testing.T, archive string, equal int) *model.Environment {
 	t.Helper()
 	repo := tree(t, archive)

@@ -46,6 +46,7 @@ type unit struct {
 	src      model.SourceRef
 	dirKnown bool
 	blocked  []model.Reason // why it cannot be rendered
+	foreign  *model.Reason  // why its files are not here, as far as the sources that are known tell
 	failed   []model.Reason // why the API server never takes it
 	doubt    []model.Reason // what of its spec is unknown
 	notes    []model.Reason // of the last time it was rendered
@@ -95,7 +96,7 @@ func (r *run) assume() {
 	for _, list := range [][]ClusterObject{r.opts.Assumed[""], r.opts.Assumed[r.env.Name], r.opts.Cluster} {
 		for _, c := range list {
 			if interesting(c.Ref) {
-				r.store.put(&held{ref: c.Ref, obj: c.Object, shown: hidden(c)})
+				r.store.put(&held{ref: c.Ref, label: c.Ref, obj: c.Object, shown: hidden(c)})
 			}
 		}
 	}
@@ -108,8 +109,13 @@ func hidden(c ClusterObject) map[string]any {
 	}
 	out := map[string]any{}
 	for k, v := range c.Object {
-		if k != "data" && k != "stringData" {
-			out[k] = v
+		out[k] = v
+		if values, ok := v.(map[string]any); ok && (k == "data" || k == "stringData") {
+			masked := map[string]any{}
+			for name := range values {
+				masked[name] = sops.DefaultMask
+			}
+			out[k] = masked
 		}
 	}
 	return out
@@ -205,21 +211,16 @@ func (r *run) prepare(u *unit) {
 		return
 	}
 	a := r.artifactOf(u.src)
-	if a.foreign != nil {
-		u.blocked = append(u.blocked, *a.foreign)
-		return
-	}
+	u.foreign = a.foreign
 	if a.broken != nil {
 		u.failed = append(u.failed, *a.broken)
-		return
 	}
-	u.notes = append(u.notes, a.notes...)
 }
 
 // render renders one unit. It only reads the store.
 func (r *run) render(u *unit) {
 	u.out = render.Output{}
-	if u.spec == nil || len(u.blocked) > 0 || len(u.failed) > 0 {
+	if u.spec == nil || len(u.blocked) > 0 || len(u.failed) > 0 || u.foreign != nil {
 		return
 	}
 	b := r.opts.Builder.With(r.flux)
@@ -236,13 +237,12 @@ func (r *run) reads(u *unit) string {
 	}
 	var b strings.Builder
 	for _, f := range u.spec.Spec.PostBuild.SubstituteFrom {
-		src := r.store.source(f.Kind, u.spec.Namespace, f.Name)
-		fmt.Fprintf(&b, "%s/%s:%t;", f.Kind, f.Name, src != nil)
-		if src != nil {
-			for _, k := range sortedNames(src.Data) {
-				fmt.Fprintf(&b, "%q=%q,", k, src.Data[k].Text)
-			}
+		digest := "none"
+		if h := r.store.get("", f.Kind, u.spec.Namespace, f.Name); h != nil {
+			h.source(f.Kind)
+			digest = h.digest
 		}
+		fmt.Fprintf(&b, "%s/%s:%x;", f.Kind, f.Name, digest)
 	}
 	return b.String()
 }
@@ -251,7 +251,7 @@ func (r *run) reads(u *unit) string {
 func (r *run) invalidate() bool {
 	changed := map[*unit]bool{}
 	for _, u := range r.order {
-		if u.rendered && u.read != r.reads(u) {
+		if u.rendered && (u.read != r.reads(u) || r.isHereAfterAll(u)) {
 			changed[u] = true
 		}
 	}
@@ -281,6 +281,18 @@ func (r *run) invalidate() bool {
 	return true
 }
 
+// isHereAfterAll tells whether a unit was taken for one of another repository before the source object was met that
+// says it is of this one.
+func (r *run) isHereAfterAll(u *unit) bool {
+	if u.foreign == nil || u.foreign.Code != model.CodeForeignSource || !r.sameRepository(r.sourceObject(u.src)) {
+		return false
+	}
+	if a := r.arts[u.src]; a != nil && a.foreign != nil {
+		delete(r.arts, u.src)
+	}
+	return true
+}
+
 // take puts what a unit made into the store and finds the units in it.
 func (r *run) take(u *unit) {
 	for _, o := range u.out.Objects {
@@ -303,8 +315,8 @@ func (r *run) take(u *unit) {
 // elsewhere notes a Flux object that goes to another cluster, whose own Flux, if it has one, acts on it.
 func (r *run) elsewhere(u *unit, h *held) {
 	if flux.IsGroup(h.ref.APIVersion, flux.KustomizeGroup) || flux.IsGroup(h.ref.APIVersion, flux.HelmGroup) {
-		u.notes = append(u.notes, model.Reason{Code: model.CodeRemoteCluster, Subject: h.ref.String(),
-			Message: fmt.Sprintf("%s goes to another cluster by spec.kubeConfig and is not followed", h.ref)})
+		u.notes = append(u.notes, model.Reason{Code: model.CodeRemoteCluster, Subject: h.label.String(),
+			Message: fmt.Sprintf("%s goes to another cluster by spec.kubeConfig and is not followed", h.label)})
 	}
 }
 
@@ -316,11 +328,11 @@ func (r *run) discover(parent *unit, h *held) {
 	case flux.IsGroup(h.ref.APIVersion, flux.HelmGroup) && h.ref.Kind == "HelmRelease":
 		r.addHelmRelease(parent, h)
 	case flux.IsGroup(h.ref.APIVersion, flux.OperatorGroup) && h.ref.Kind == "ResourceSet":
-		r.env.Reasons = append(r.env.Reasons, model.Reason{Code: model.CodeTemplate, Subject: h.ref.String(),
-			Message: fmt.Sprintf("%s makes further objects from a template, which are not rendered", h.ref)})
+		r.env.Reasons = append(r.env.Reasons, model.Reason{Code: model.CodeTemplate, Subject: h.label.String(),
+			Message: fmt.Sprintf("%s makes further objects from a template, which are not rendered", h.label)})
 	case flux.IsGroup(h.ref.APIVersion, flux.ExtensionsGroup) && h.ref.Kind == "ArtifactGenerator":
-		r.env.Reasons = append(r.env.Reasons, model.Reason{Code: model.CodeTemplate, Subject: h.ref.String(),
-			Message: fmt.Sprintf("%s makes artifacts of other sources, which are not rendered", h.ref)})
+		r.env.Reasons = append(r.env.Reasons, model.Reason{Code: model.CodeTemplate, Subject: h.label.String(),
+			Message: fmt.Sprintf("%s makes artifacts of other sources, which are not rendered", h.label)})
 	}
 }
 
@@ -333,10 +345,35 @@ func (r *run) add(u *unit) {
 }
 
 func (r *run) addHelmRelease(parent *unit, h *held) {
-	r.add(&unit{
+	u := &unit{
 		id: model.UnitID{Kind: "HelmRelease", Namespace: h.ref.Namespace, Name: h.ref.Name}, parent: parent, doc: h.obj,
-		blocked: []model.Reason{{Code: model.CodeChart, Subject: h.ref.String(), Message: "its chart is not rendered"}},
-	})
+		blocked: []model.Reason{{Code: model.CodeChart, Subject: h.label.String(), Message: "its chart is not rendered"}},
+	}
+	if r.disguised(h) {
+		u = r.disguise(u, h)
+	}
+	r.add(u)
+}
+
+// disguised tells whether who a Flux object is, or where its files are, comes from decrypted content. Names and paths
+// stand in every message, so such a unit is followed only where secrets may be shown.
+func (r *run) disguised(h *held) bool {
+	if !h.secret || r.opts.ShowSecrets {
+		return false
+	}
+	same := func(keys ...string) bool { return sameYAML(dig(h.obj, keys...), dig(h.shown, keys...)) }
+	return h.ref != h.label || !same("spec", "path") || !same("spec", "sourceRef") || !same("spec", "components")
+}
+
+// disguise makes of a unit one of which only what is public is told.
+func (r *run) disguise(u *unit, h *held) *unit {
+	id := model.UnitID{Kind: u.id.Kind, Namespace: h.label.Namespace, Name: h.label.Name}
+	for n := 2; r.units[id] != nil; n++ {
+		id.Name = fmt.Sprintf("%s-%d", h.label.Name, n)
+	}
+	return &unit{id: id, parent: u.parent, specPath: sops.DefaultMask, blocked: []model.Reason{{
+		Code: model.CodeEncrypted, Subject: h.label.String(),
+		Message: "its name, path or source comes from decrypted content, so it is not followed", Fix: "render it with --show-secrets"}}}
 }
 
 // addKustomization reads a rendered Flux Kustomization.
@@ -346,8 +383,12 @@ func (r *run) addKustomization(parent *unit, h *held) {
 		specPath: source.JoinSecure(text(h.obj, "spec", "path")),
 	}
 	u.src = sourceOf(h.obj)
+	if r.disguised(h) {
+		r.add(r.disguise(u, h))
+		return
+	}
 	if h.ref.Namespace == "" {
-		u.failed = append(u.failed, model.Reason{Code: model.CodeRefused, Subject: h.ref.String(),
+		u.failed = append(u.failed, model.Reason{Code: model.CodeRefused, Subject: h.label.String(),
 			Message: "metadata.namespace is not set, so kustomize-controller cannot apply it: namespace not specified",
 			Fix:     "set metadata.namespace, or targetNamespace on the Kustomization that applies it"})
 		r.add(u)
@@ -356,7 +397,7 @@ func (r *run) addKustomization(parent *unit, h *held) {
 	spec, err := flux.DecodeKustomization(h.obj, r.flux)
 	if err != nil {
 		if len(h.unverified) > 0 && unsure(h.obj["spec"], h.ref.Name, h.ref.Namespace) {
-			u.blocked = append(u.blocked, model.Reason{Code: model.CodeParentUnknown, Subject: h.ref.String(),
+			u.blocked = append(u.blocked, model.Reason{Code: model.CodeParentUnknown, Subject: h.label.String(),
 				Message: "its spec depends on what is not known: " + h.unverified[0].Message})
 		} else {
 			u.failed = append(u.failed, r.refusal(h, err))
@@ -365,16 +406,25 @@ func (r *run) addKustomization(parent *unit, h *held) {
 		return
 	}
 	u.spec = spec
-	if h.secret {
-		if u.shown, err = flux.DecodeKustomization(h.shown, r.flux); err != nil {
-			// A mask stands where it may not. Nothing is shown then: every inline value counts as a secret.
-			u.shown = &flux.Kustomization{}
-			u.shown.Spec.PostBuild = &flux.PostBuild{}
-		}
-	}
+	u.shown = r.masked(h)
 	u.dirKnown = true
 	r.doubts(u, h)
 	r.add(u)
+}
+
+// masked gives a Kustomization as it may be shown; nil when all of it may be.
+func (r *run) masked(h *held) *flux.Kustomization {
+	if !h.secret {
+		return nil
+	}
+	shown, err := flux.DecodeKustomization(h.shown, r.flux)
+	if err != nil {
+		// A mask stands where it may not. Nothing is shown then: every inline value counts as a secret.
+		shown = &flux.Kustomization{}
+		shown.Name, shown.Namespace = h.label.Name, h.label.Namespace
+		shown.Spec.PostBuild = &flux.PostBuild{}
+	}
+	return shown
 }
 
 // refusal says why the API server does not take a Kustomization.
@@ -383,7 +433,7 @@ func (r *run) refusal(h *held, err error) model.Reason {
 	if h.secret && !r.opts.ShowSecrets {
 		msg = "a value that comes from decrypted content is not valid"
 	}
-	return model.Reason{Code: model.CodeRefused, Subject: h.ref.String(), Message: "the API server refuses it: " + msg}
+	return model.Reason{Code: model.CodeRefused, Subject: h.label.String(), Message: "the API server refuses it: " + msg}
 }
 
 // doubts says what of a unit's own spec is unknown: without its path, source or target nothing can be built; with the
@@ -393,7 +443,7 @@ func (r *run) doubts(u *unit, h *held) {
 		return
 	}
 	spec, _ := h.obj["spec"].(map[string]any)
-	reason := model.Reason{Code: model.CodeParentUnknown, Subject: h.ref.String(),
+	reason := model.Reason{Code: model.CodeParentUnknown, Subject: h.label.String(),
 		Message: "its spec depends on what is not known: " + h.unverified[0].Message, Fix: h.unverified[0].Fix}
 	if unsure(spec["path"], spec["sourceRef"], spec["targetNamespace"], spec["components"]) {
 		u.dirKnown = false

@@ -79,7 +79,7 @@ func (e *NoEnvironmentError) Error() string {
 	return fmt.Sprintf("%s holds no Flux environment: no gotk-sync.yaml, no FluxInstance with a sync path, and no folder of Flux Kustomizations; name one with --entry NAME=PATH", e.Label)
 }
 
-// Scan renders the environments of a repository. It fails only when there is nothing to render or ctx ends; what goes
+// Scan renders the environments of a repository. With a *NoEnvironmentError comes a result that has warnings alone. It fails only when there is nothing to render or ctx ends; what goes
 // wrong in a unit is in that unit.
 func Scan(ctx context.Context, o Options) (*Result, error) {
 	base, err := source.NewArtifact(o.Tree, source.ArtifactOptions{})
@@ -92,7 +92,7 @@ func Scan(ctx context.Context, o Options) (*Result, error) {
 	res := &Result{}
 	entries, err := o.entries(base, res)
 	if err != nil {
-		return nil, err
+		return res, err
 	}
 	for _, e := range entries {
 		env, err := o.environment(ctx, base, e, res)

@@ -1,9 +1,11 @@
 package scan
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"strings"
+	"sync"
 
 	sigsyaml "sigs.k8s.io/yaml"
 
@@ -16,11 +18,16 @@ import (
 // held is one object that the cluster of an environment holds, with what a render must know of its making.
 type held struct {
 	ref        model.Ref
+	label      model.Ref // ref as messages may show it
 	obj        map[string]any
 	shown      map[string]any // obj with secrets masked; the same map when it has none
 	secret     bool           // obj holds what shown hides
 	unverified []model.Reason
 	unit       *model.UnitID // who renders it; nil for what the user says is there
+
+	once   sync.Once
+	data   *render.DataSource // as a source of variables; valid after once
+	digest string             // of data
 }
 
 type objectKey struct{ group, kind, namespace, name string }
@@ -58,8 +65,8 @@ func (s *store) put(h *held) {
 	if old != nil && old.unit != nil {
 		if h.ref.Kind == "Kustomization" && !sameYAML(old.obj["spec"], h.obj["spec"]) {
 			s.twice = append(s.twice, model.Reason{
-				Code: model.CodeDuplicateOwn, Subject: h.ref.String(),
-				Message: fmt.Sprintf("%s is rendered by %s and by %s with different specs: whoever applies last wins, and the first is followed here", h.ref, old.unit, h.unit),
+				Code: model.CodeDuplicateOwn, Subject: h.label.String(),
+				Message: fmt.Sprintf("%s is rendered by %s and by %s with different specs: whoever applies last wins, and the first is followed here", h.label, old.unit, h.unit),
 				Fix:     "let one unit own it",
 			})
 		}
@@ -80,12 +87,14 @@ func (s *store) get(group, kind, namespace, name string) *held {
 
 // hold takes a rendered object apart.
 func hold(o *model.Object, unit *model.UnitID) (*held, error) {
-	h := &held{ref: o.Ref, unverified: o.Unverified, unit: unit, secret: o.Secret()}
+	h := &held{ref: o.Ref, label: o.Ref, unverified: o.Unverified, unit: unit, secret: o.Secret()}
 	if err := sigsyaml.Unmarshal([]byte(o.YAML), &h.obj); err != nil {
 		return nil, err
 	}
 	h.shown = h.obj
 	if h.secret {
+		h.ref = model.Ref{APIVersion: text(h.obj, "apiVersion"), Kind: text(h.obj, "kind"),
+			Namespace: text(h.obj, "metadata", "namespace"), Name: text(h.obj, "metadata", "name")}
 		h.shown = nil
 		if err := sigsyaml.Unmarshal([]byte(o.Display), &h.shown); err != nil {
 			return nil, err
@@ -96,11 +105,27 @@ func hold(o *model.Object, unit *model.UnitID) (*held, error) {
 
 // source gives a ConfigMap or Secret as a source of variables; nil when the cluster has none.
 func (s *store) source(kind, namespace, name string) *render.DataSource {
-	h := s.get("", kind, namespace, name)
-	if h == nil {
-		return nil
+	if h := s.get("", kind, namespace, name); h != nil {
+		return h.source(kind)
 	}
-	out := &render.DataSource{Ref: h.ref, Data: map[string]render.Value{}}
+	return nil
+}
+
+// source takes the object apart once, for all units that read it.
+func (h *held) source(kind string) *render.DataSource {
+	h.once.Do(func() {
+		h.data = h.takeApart(kind)
+		sum := sha256.New()
+		for _, k := range sortedNames(h.data.Data) {
+			fmt.Fprintf(sum, "%q=%q,", k, h.data.Data[k].Text)
+		}
+		h.digest = string(sum.Sum(nil))
+	})
+	return h.data
+}
+
+func (h *held) takeApart(kind string) *render.DataSource {
+	out := &render.DataSource{Ref: h.label, Data: map[string]render.Value{}}
 	h.collect(out, "data", kind == "Secret")
 	if kind == "Secret" {
 		// The API server folds stringData into data, and stringData wins.
@@ -114,16 +139,21 @@ func (h *held) collect(out *render.DataSource, field string, encoded bool) {
 	shown, _ := h.shown[field].(map[string]any)
 	for k, v := range data {
 		text, ok := v.(string)
-		val := render.Value{Text: text, Secret: shown[k] != v}
+		as, public := shown[k]
+		val := render.Value{Text: text, Secret: as != v, Hidden: !public}
+		name := k
+		if val.Hidden {
+			name = sops.DefaultMask
+		}
 		switch {
 		case !ok:
-			val.Unknown = &model.Reason{Code: model.CodeRefused, Subject: h.ref.String(),
-				Message: fmt.Sprintf("%s of %s is no string, so the API server refuses the object", k, h.ref), Fix: "quote it"}
+			val.Unknown = &model.Reason{Code: model.CodeRefused, Subject: h.label.String(),
+				Message: fmt.Sprintf("%s of %s is no string, so the API server refuses the object", name, h.label), Fix: "quote it"}
 		case encoded:
 			raw, err := base64.StdEncoding.DecodeString(text)
 			if err != nil {
-				val.Unknown = &model.Reason{Code: model.CodeRefused, Subject: h.ref.String(),
-					Message: fmt.Sprintf("data.%s of %s is no base64, so the API server refuses the object", k, h.ref), Fix: "encode it, or move it to stringData"}
+				val.Unknown = &model.Reason{Code: model.CodeRefused, Subject: h.label.String(),
+					Message: fmt.Sprintf("data.%s of %s is no base64, so the API server refuses the object", name, h.label), Fix: "encode it, or move it to stringData"}
 			}
 			val.Text = string(raw)
 		}
@@ -150,8 +180,8 @@ func (h *held) unknown(text string) *model.Reason {
 		}
 	}
 	if strings.HasPrefix(text, "ENC[") && h.obj["sops"] != nil {
-		return &model.Reason{Code: model.CodeEncrypted, Subject: h.ref.String(),
-			Message: h.ref.String() + " is encrypted and its Kustomization has no decryption, so it is refused",
+		return &model.Reason{Code: model.CodeEncrypted, Subject: h.label.String(),
+			Message: h.label.String() + " is encrypted and its Kustomization has no decryption, so it is refused",
 			Fix:     "add spec.decryption to the Kustomization that applies it"}
 	}
 	return nil

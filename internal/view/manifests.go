@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/tidegate/tidegate/internal/report"
 )
@@ -17,7 +18,7 @@ func Manifests(w io.Writer, r *report.Render) error {
 			if len(u.Objects) == 0 {
 				continue
 			}
-			b.WriteString("---\n# " + e.Name + ": " + u.Kind + " " + u.Namespace + "/" + u.Name + " from " + oneLine(u.Path) + "\n")
+			b.WriteString("---\n" + oneLine("# "+e.Name+": "+u.Kind+" "+u.Namespace+"/"+u.Name+" from "+u.Path) + "\n")
 			if u.Suspended {
 				b.WriteString("# suspended: the cluster applies none of it\n")
 			}
@@ -54,10 +55,11 @@ func writeUnit(b *bufio.Writer, u report.Unit) error {
 	return nil
 }
 
-// oneLine keeps text from leaving a comment or a table's row, and a terminal from obeying it.
+// oneLine keeps text from leaving a comment or a table's row, and a terminal from obeying it: control characters, line
+// separators and what turns the direction of writing become spaces, and bytes that are no text the sign for that.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 {
+		if unicode.IsControl(r) || r == 0x2028 || r == 0x2029 || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r

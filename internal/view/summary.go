@@ -51,7 +51,7 @@ func (s Style) table(b *strings.Builder, r *report.Render) {
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "ENVIRONMENT\tUNITS\tOBJECTS\tOK\tUNVERIFIED\tFAILED\t  ENTRY")
 	for _, e := range r.Environments {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t  %s\n", e.Name, e.Summary.Units, e.Summary.Objects, e.Summary.OK, e.Summary.Unverified, e.Summary.Failed, oneLine(e.Entry))
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t  %s\n", oneLine(e.Name), e.Summary.Units, e.Summary.Objects, e.Summary.OK, e.Summary.Unverified, e.Summary.Failed, oneLine(e.Entry))
 	}
 	t.Flush()
 	total := fmt.Sprintf("%s of %s: %s, %s", count(r.Summary.Environments, "environment"), oneLine(r.Repository),
@@ -93,7 +93,7 @@ func (s Style) failures(b *strings.Builder, r *report.Render) {
 }
 
 func (s Style) failure(b *strings.Builder, env, unit string, r report.Reason) {
-	fmt.Fprintf(b, "%s %s %s: %s\n", s.red("failed"), s.bold(env), s.bold(oneLine(unit)), indentLines(r.Message))
+	fmt.Fprintf(b, "%s %s %s: %s\n", s.red("failed"), s.bold(oneLine(env)), s.bold(oneLine(unit)), indentLines(r.Message))
 	for _, p := range r.Places {
 		fmt.Fprintf(b, "    at %s\n", place(p))
 	}
@@ -124,45 +124,117 @@ func indentLines(msg string) string {
 
 // group is one cause of what is unverified, with how much it touches.
 type group struct {
-	env, code, subject, message string
+	code, subject, message, fix string
 	units                       int
 }
 
+// unverified lists causes, those of one kind together, and HelmReleases last as a number.
 func (s Style) unverified(b *strings.Builder, r *report.Render) {
 	for _, e := range r.Environments {
-		groups := groups(e)
-		charts := 0
-		listed := 0
-		for _, g := range groups {
-			if g.code == "chart" {
-				charts += g.units
-				continue
-			}
-			if listed == maxListed {
-				continue
-			}
-			listed++
-			fmt.Fprintf(b, "%s %s %s", s.yellow("unverified"), s.bold(e.Name), oneLine(g.message))
-			if g.units > 1 {
-				fmt.Fprintf(b, " %s", s.dim(fmt.Sprintf("(%d units)", g.units)))
-			}
-			b.WriteByte('\n')
-		}
-		hidden := len(groups) - listed
-		if charts > 0 {
-			for _, g := range groups {
-				if g.code == "chart" {
-					hidden--
+		lead := s.yellow("unverified") + " " + s.bold(oneLine(e.Name)) + " "
+		charts, listed, hidden := 0, 0, 0
+		for _, kin := range alike(groups(e)) {
+			switch {
+			case kin[0].code == "chart":
+				for _, g := range kin {
+					charts += g.units
 				}
+			case listed == maxListed:
+				hidden += len(kin)
+			default:
+				listed++
+				b.WriteString(lead + s.together(kin) + "\n")
 			}
 		}
 		if hidden > 0 {
-			fmt.Fprintf(b, "%s %s %s\n", s.yellow("unverified"), s.bold(e.Name), s.dim(fmt.Sprintf("and %d more causes: -o json lists all", hidden)))
+			b.WriteString(lead + s.dim(fmt.Sprintf("and %d more causes: -o json lists all", hidden)) + "\n")
 		}
 		if charts > 0 {
-			fmt.Fprintf(b, "%s %s %s: charts are not rendered\n", s.yellow("unverified"), s.bold(e.Name), count(charts, "HelmRelease"))
+			fmt.Fprintf(b, "%s%s: charts are not rendered\n", lead, count(charts, "HelmRelease"))
 		}
 	}
+}
+
+// alike puts the groups together that a person mends, or bears, as one: what no key opens, and what makes further
+// objects. All others stand alone. The order is that of the first of each.
+func alike(list []group) [][]group {
+	at := map[string]int{}
+	var out [][]group
+	for _, g := range list {
+		key := ""
+		switch g.code {
+		case "chart", "encrypted", "template":
+			key = g.code + "\x00" + cause(g)
+		}
+		if i, ok := at[key]; ok && key != "" {
+			out[i] = append(out[i], g)
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, []group{g})
+	}
+	return out
+}
+
+// cause is a group's message without what it is about: equal for groups that differ in nothing else.
+func cause(g group) string {
+	if g.code == "chart" {
+		return ""
+	}
+	_, tail, ok := strings.Cut(g.message, g.subject)
+	if !ok || g.subject == "" {
+		return g.message
+	}
+	return strings.TrimSpace(tail)
+}
+
+// together writes groups of one cause as one line, and what they are about as another.
+func (s Style) together(kin []group) string {
+	if len(kin) == 1 {
+		line := oneLine(kin[0].message)
+		if kin[0].units > 1 {
+			line += " " + s.dim(fmt.Sprintf("(%d units)", kin[0].units))
+		}
+		return line
+	}
+	tail, kind := cause(kin[0]), kindOf(kin)
+	for _, form := range [][2]string{{"is ", "are "}, {"makes ", "make "}, {"holds ", "hold "}} {
+		if rest, ok := strings.CutPrefix(tail, form[0]); ok {
+			tail = form[1] + rest
+			break
+		}
+	}
+	line := oneLine(count(len(kin), kind) + " " + tail)
+	if fix := kin[0].fix; fix != "" {
+		line += "; " + s.dim("to mend:") + " " + oneLine(fix)
+	}
+	var names []string
+	for i, g := range kin {
+		if i == maxNamed {
+			names = append(names, fmt.Sprintf("and %d more", len(kin)-i))
+			break
+		}
+		name := oneLine(strings.TrimPrefix(g.subject, kind+"/"))
+		if g.units > 1 {
+			name += fmt.Sprintf(" (%d units)", g.units)
+		}
+		names = append(names, name)
+	}
+	return line + "\n    " + s.dim(strings.Join(names, ", "))
+}
+
+// maxNamed bounds the names of one line.
+const maxNamed = 6
+
+// kindOf names what groups are about: the kind, where all subjects have one.
+func kindOf(kin []group) string {
+	kind, _, ok := strings.Cut(kin[0].subject, "/")
+	for _, g := range kin {
+		if !ok || !strings.HasPrefix(g.subject, kind+"/") || strings.ToLower(kind) == kind {
+			return "object"
+		}
+	}
+	return kind
 }
 
 // groups gathers the reasons of an environment by their cause, those that touch most units first.
@@ -177,7 +249,7 @@ func groups(e report.Environment) []group {
 			if unit != "" && needsUnit(r.Code) {
 				msg = unit + ": " + msg
 			}
-			g = &group{env: e.Name, code: r.Code, subject: r.Subject, message: msg}
+			g = &group{code: r.Code, subject: r.Subject, message: msg, fix: r.Fix}
 			byKey[key] = g
 			order = append(order, g)
 		}

@@ -101,6 +101,9 @@ func Render(ctx context.Context, req Request) (*report.Render, error) {
 				err = fmt.Errorf("%w\n  %s", err, w)
 			}
 		}
+		if none != nil && none.Asked != "" {
+			err = &UsageError{err}
+		}
 		return nil, err
 	}
 	if req.Applied {

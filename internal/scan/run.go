@@ -223,6 +223,13 @@ func (r *run) render(u *unit) {
 	if u.spec == nil || len(u.blocked) > 0 || len(u.failed) > 0 || u.foreign != nil {
 		return
 	}
+	defer func() {
+		// A defect in one unit's rendering must not take the others down. What panicked may hold a secret.
+		if p := recover(); p != nil {
+			u.out = render.Output{Failures: []model.Reason{{Code: model.CodeInternal, Subject: u.id.String(),
+				Message: fmt.Sprintf("rendering it panicked (%T): a defect of tidegate, which says nothing about Flux", p)}}}
+		}
+	}()
 	b := r.opts.Builder.With(r.flux)
 	u.out = b.Render(render.Input{
 		Files: r.arts[u.src].files, Dir: source.JoinSecure(u.spec.Spec.Path), Spec: u.spec, Display: u.shown,

@@ -58,18 +58,17 @@ type Code string
 
 // The codes of what could not be known.
 const (
-	CodeForeignSource   Code = "foreign-source"  // the unit's files are in another repository or artifact
-	CodeRemoteBase      Code = "remote-base"     // a kustomization refers to something that must be fetched
-	CodeMissingVariable Code = "missing-source"  // a ConfigMap or Secret of substituteFrom is not in the repository
-	CodeOpaqueVariable  Code = "opaque-variable" // a variable's value is encrypted and no key is held
-	CodeEncrypted       Code = "encrypted"       // content is encrypted and no key is held
-	CodeOpaqueName      Code = "opaque-name"     // a generated name depends on encrypted content
-	CodeChart           Code = "chart"           // a HelmRelease whose chart is not rendered
-	CodeTemplate        Code = "template"        // an object whose controller makes further objects (ResourceSet)
-	CodeSourceDetail    Code = "source-detail"   // the source object changes the artifact in a way that is not modelled
-	CodeRemoteCluster   Code = "remote-cluster"  // what was rendered goes to another cluster
-	CodeUnsettled       Code = "unsettled"       // units read each other's output and never settle
-	CodeParentUnknown   Code = "parent-unknown"  // the unit's own spec depends on what is unknown
+	CodeForeignSource   Code = "foreign-source" // the unit's files are in another repository or artifact
+	CodeRemoteBase      Code = "remote-base"    // a kustomization refers to something that must be fetched
+	CodeMissingVariable Code = "missing-source" // a ConfigMap or Secret of substituteFrom is not in the repository
+	CodeEncrypted       Code = "encrypted"      // content is encrypted and no key is held
+	CodeOpaqueName      Code = "opaque-name"    // a generated name depends on encrypted content
+	CodeChart           Code = "chart"          // a HelmRelease whose chart is not rendered
+	CodeTemplate        Code = "template"       // an object whose controller makes further objects (ResourceSet)
+	CodeSourceDetail    Code = "source-detail"  // the source object changes the artifact in a way that is not modelled
+	CodeRemoteCluster   Code = "remote-cluster" // what was rendered goes to another cluster
+	CodeUnsettled       Code = "unsettled"      // units read each other's output and never settle
+	CodeParentUnknown   Code = "parent-unknown" // the unit's own spec depends on what is unknown
 )
 
 // The codes of failures.

@@ -173,7 +173,7 @@ func (h *held) unknown(text string) *model.Reason {
 			if strings.Contains(text, sops.DefaultMask) || strings.HasPrefix(text, "ENC[") {
 				return &r
 			}
-		case model.CodeOpaqueVariable, model.CodeMissingVariable:
+		case model.CodeMissingVariable:
 			if strings.Contains(text, "${") {
 				return &r
 			}

@@ -39,6 +39,7 @@ type Request struct {
 	Applied        bool
 	ShowSecrets    bool
 	Workers        int
+	Origins        bool // the report says where each value comes from
 
 	Getenv   func(string) string // the environment variables that name keys
 	Progress func(environment string, units int)
@@ -56,6 +57,28 @@ func usage(format string, args ...any) error { return &UsageError{fmt.Errorf(for
 // there is nothing to render, and otherwise says why it could not run. What fails in a unit is in the report.
 func Render(ctx context.Context, req Request) (*report.Render, error) {
 	start := time.Now()
+	r, err := scanned(ctx, req, req.Origins)
+	if err != nil {
+		return nil, err
+	}
+	if req.Applied {
+		for _, env := range r.Environments {
+			scan.Apply(env, req.ShowSecrets)
+		}
+	}
+	return report.NewRender(r.tree.Label(), r.Environments, r.Warnings, req.Applied, req.ShowSecrets, time.Since(start)), nil
+}
+
+// repository is a repository with its environments rendered.
+type repository struct {
+	*scan.Result
+	tree     source.Tree
+	conf     *config.Config // nil without tidegate.yaml
+	embedded bool           // it is the reference platform within the program
+}
+
+// scanned renders the environments of a request. traced keeps where values come from.
+func scanned(ctx context.Context, req Request, traced bool) (*repository, error) {
 	if req.Getenv == nil {
 		req.Getenv = func(string) string { return "" }
 	}
@@ -81,7 +104,7 @@ func Render(ctx context.Context, req Request) (*report.Render, error) {
 	}
 	o := scan.Options{
 		Tree: tree, Config: conf, Only: req.Environments, FluxGiven: req.FluxVersion != "",
-		Builder: &render.Builder{Flux: behaviour, Keys: keys}, ShowSecrets: req.ShowSecrets, Workers: req.Workers, Progress: req.Progress,
+		Builder: &render.Builder{Flux: behaviour, Keys: keys, Trace: traced}, ShowSecrets: req.ShowSecrets, Workers: req.Workers, Progress: req.Progress,
 	}
 	if o.Entries, err = req.entries(ctx, tree); err != nil {
 		if ctx.Err() != nil {
@@ -106,12 +129,9 @@ func Render(ctx context.Context, req Request) (*report.Render, error) {
 		}
 		return nil, err
 	}
-	if req.Applied {
-		for _, env := range res.Environments {
-			scan.Apply(env, req.ShowSecrets)
-		}
-	}
-	return report.NewRender(tree.Label(), res.Environments, append(warnings, res.Warnings...), req.Applied, req.ShowSecrets, time.Since(start)), nil
+	res.Warnings = append(warnings, res.Warnings...)
+	_, isDir := tree.(*source.Dir)
+	return &repository{res, tree, conf, !isDir}, nil
 }
 
 // Open gives the tree of a repository, and warnings about what of it could not be read.

@@ -115,6 +115,8 @@ type Object struct {
 	Display string
 	// Unverified lists why YAML may differ from what the cluster gets. Empty means: byte for byte.
 	Unverified []Reason
+	// Trace tells where the values of Display come from; nil unless the render was asked to trace.
+	Trace Tracer
 }
 
 // Secret tells whether YAML holds something that Display masks.
@@ -150,6 +152,17 @@ type Unit struct {
 	Spec any
 	// Display is Spec with decrypted values masked; nil when Spec holds none.
 	Display any
+
+	// The following are there when the render was asked to trace.
+
+	// Built are the objects before substitution, in build order; also where the unit fails after its build.
+	Built []*Built
+	// Substitution is nil without postBuild.
+	Substitution *Substitution
+	// Self is the unit's own object, and traces its spec; nil for an entry that no object describes.
+	Self *Object
+	// Wait: the unit is Ready only when what it applies is healthy.
+	Wait bool
 }
 
 // Environment is one cluster's entrypoint and everything that follows from it.

@@ -17,6 +17,7 @@ import (
 	"github.com/tidegate/tidegate/internal/flux"
 	"github.com/tidegate/tidegate/internal/model"
 	"github.com/tidegate/tidegate/internal/sops"
+	"github.com/tidegate/tidegate/internal/trace"
 )
 
 // BuildSpec is what a build depends on besides the files it reads: the part of a Kustomization's spec that acts
@@ -64,6 +65,8 @@ func SpecOf(ks *flux.Kustomization, dir string) BuildSpec {
 type Builder struct {
 	Flux flux.Behaviour
 	Keys *sops.Keys // nil when none is held
+	// Trace keeps where values come from.
+	Trace bool
 
 	mu     sync.Mutex
 	slots  map[string]*slot
@@ -71,6 +74,8 @@ type Builder struct {
 	forms  forms
 	hits   int
 	builds int
+
+	sources map[string]*trace.Sources // by artifact
 }
 
 // slot holds the results of one spec; its lock makes the second asker wait for the first.
@@ -90,7 +95,7 @@ func (b *Builder) With(v flux.Behaviour) *Builder {
 		b.others = map[flux.Behaviour]*Builder{}
 	}
 	if b.others[v] == nil {
-		b.others[v] = &Builder{Flux: v, Keys: b.Keys}
+		b.others[v] = &Builder{Flux: v, Keys: b.Keys, Trace: b.Trace}
 	}
 	return b.others[v]
 }
@@ -176,7 +181,7 @@ func sameAnswers(trace map[string]traced, files Files) bool {
 // build runs the steps of a build: generate, decrypt the sources, kustomize, decrypt the resources. Where encrypted
 // sources take part it runs kustomize again with masks in their place (mask.go says what for).
 func (b *Builder) build(files Files, spec BuildSpec) *Built {
-	first := b.pass(files, spec, reading{b.Keys, sops.DefaultMask})
+	first := b.tracedPass(files, spec, reading{b.Keys, sops.DefaultMask})
 	var shown, other *pass
 	if first.fs.secretSources {
 		shown = b.pass(files, spec, reading{nil, sops.DefaultMask})
@@ -186,7 +191,40 @@ func (b *Builder) build(files Files, spec BuildSpec) *Built {
 	}
 	schemaLock.RLock()
 	defer schemaLock.RUnlock()
-	return finish(first, shown, other, spec.Decrypt, &b.forms)
+	out := finish(first, shown, other, spec.Decrypt, &b.forms)
+	if first.fs.record != nil && out.Err == nil {
+		out.origins = first.fs.record.Finish(spec.Dir, b.sourcesOf(files))
+	}
+	return out
+}
+
+// sourcesOf gives the positions of an artifact's files, which all its builds share.
+func (b *Builder) sourcesOf(files Files) *trace.Sources {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := files.ID()
+	if b.sources == nil {
+		b.sources = map[string]*trace.Sources{}
+	}
+	if b.sources[id] == nil {
+		b.sources[id] = trace.NewSources(files)
+	}
+	return b.sources[id]
+}
+
+// tracedPass runs a pass that keeps where values come from. One that fails is run again without, since messages quote
+// what kustomize read.
+func (b *Builder) tracedPass(files Files, spec BuildSpec, how reading) *pass {
+	if b.Trace {
+		if p := b.attempt(files, spec, how, false, trace.NewRecorder()); p.err == nil && p.fs.limit == nil {
+			return p
+		} else if p.fs.needAlone {
+			if p = b.attempt(files, spec, how, true, trace.NewRecorder()); p.err == nil && p.fs.limit == nil {
+				return p
+			}
+		}
+	}
+	return b.pass(files, spec, how)
 }
 
 // pass is one run of kustomize over one reading of the encrypted content.
@@ -200,16 +238,16 @@ type pass struct {
 }
 
 func (b *Builder) pass(files Files, spec BuildSpec, how reading) *pass {
-	p := b.attempt(files, spec, how, false)
+	p := b.attempt(files, spec, how, false, nil)
 	if p.fs.needAlone {
-		p = b.attempt(files, spec, how, true)
+		p = b.attempt(files, spec, how, true, nil)
 	}
 	return p
 }
 
-func (b *Builder) attempt(files Files, spec BuildSpec, how reading, alone bool) *pass {
+func (b *Builder) attempt(files Files, spec BuildSpec, how reading, alone bool, record *trace.Recorder) *pass {
 	p := &pass{fs: newBuildFS(files), reading: how}
-	p.fs.exclusive = alone
+	p.fs.exclusive, p.fs.record = alone, record
 	if _, ok := p.fs.stat(abs(spec.Dir)); !ok {
 		p.code, p.err = model.CodePath, fmt.Errorf("kustomization path not found: %s is not in the artifact", spec.Dir)
 		return p

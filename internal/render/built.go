@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidegate/tidegate/internal/model"
 	"github.com/tidegate/tidegate/internal/subst"
+	"github.com/tidegate/tidegate/internal/trace"
 )
 
 // Built is the result of one build: objects as text, before substitution. It is immutable, shared between
@@ -26,6 +27,7 @@ type Built struct {
 	SafeErr error
 	Opaque  []model.Reason // encrypted files that no held key opens
 
+	origins *trace.Build // nil unless the build was traced
 	trace   map[string]traced
 	filesID string
 }
@@ -44,6 +46,7 @@ type BuiltObject struct {
 	Expressions bool
 	Unverified  []model.Reason
 
+	marks  trace.Marks
 	shown  model.Ref // its name as Display has it
 	secret bool      // plaintext took part in it
 	slots  []string  // the scalars with expressions, when inline
@@ -99,6 +102,9 @@ func finish(p, shown, other *pass, decrypt bool, f *forms) *Built {
 		}
 		if other != nil {
 			stranger = counterpart(other, i, res, p.res.Size())
+		}
+		if p.fs.record != nil {
+			o.marks = trace.Collect(res.YNode()) // before it is decrypted, which writes it again
 		}
 		o.fill(res, p.reading, shown != nil, twin, decrypt, f)
 		if other != nil {

@@ -11,7 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/tidegate/tidegate/internal/trace"
 )
 
 // Files is what a build may read: the artifact that source-controller would make. source.Artifact is one.
@@ -51,8 +55,9 @@ type buildFS struct {
 	reads     int
 	objects   int
 
-	secretSources bool           // plaintext was laid over encrypted files
-	opaqueSources []opaqueSource // masks were
+	record        *trace.Recorder // nil unless the build is traced
+	secretSources bool            // plaintext was laid over encrypted files
+	opaqueSources []opaqueSource  // masks were
 }
 
 // traced is one answer that the artifact gave.
@@ -121,7 +126,8 @@ func (b *buildFS) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isKustomizationFile(p) {
+	kust := isKustomizationFile(p)
+	if kust {
 		err = b.inspect(p, inspectKustomization(data))
 	} else {
 		in := inspection{aliases: checkAliases(data)}
@@ -133,7 +139,26 @@ func (b *buildFS) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return data, nil
+	switch {
+	case b.record == nil:
+		return data, nil
+	case kust:
+		return b.recordKustomization(p, data), nil
+	}
+	return b.record.File(p, data), nil
+}
+
+// recordKustomization tells the recorder of a kustomization file, whose patches in line are then moved to lines of their
+// own. generate did that for the file that it wrote.
+func (b *buildFS) recordKustomization(p string, data []byte) []byte {
+	if _, laid := b.overlay[p]; laid {
+		return data
+	}
+	var k types.Kustomization
+	if sigsyaml.Unmarshal(data, &k) != nil {
+		return data // kustomize says why
+	}
+	return b.record.KustomizationFile(p, &k, data)
 }
 
 // read gives a file of the artifact or its replacement, without inspecting it.

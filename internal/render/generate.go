@@ -52,6 +52,7 @@ func generate(b *buildFS, dir string, spec *BuildSpec, v flux.Behaviour) (genera
 	if spec.NameSuffix != "" {
 		k.NameSuffix = spec.NameSuffix
 	}
+	own := len(k.Patches)
 	for _, p := range spec.Patches {
 		k.Patches = append(k.Patches, types.Patch{Patch: p.Patch, Target: selector(p.Target)})
 	}
@@ -75,6 +76,11 @@ func generate(b *buildFS, dir string, spec *BuildSpec, v flux.Behaviour) (genera
 	}
 	if len(spec.BuildMetadata) > 0 {
 		k.BuildMetadata = spec.BuildMetadata
+	}
+	if b.record != nil {
+		kept := k
+		b.record.Kustomization(file, &kept)
+		k.Patches, k.PatchesStrategicMerge = b.record.Patches(file, k.Patches, own), b.record.StrategicMerges(file, k.PatchesStrategicMerge)
 	}
 	out, err := sigsyaml.Marshal(k)
 	if err != nil {

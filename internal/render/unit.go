@@ -28,6 +28,11 @@ type Input struct {
 	Given       map[string]Value // a user's values for variables that the repository does not hold
 	Strict      bool
 	ShowSecrets bool // messages may hold plaintext
+
+	// For a builder that traces: the tracer of the unit's own object, nil when no object describes it, and the folder
+	// of the repository that is the artifact's root.
+	Self model.Tracer
+	Root string
 }
 
 // Output is what became of it. Objects is empty when Failures is not.
@@ -36,6 +41,10 @@ type Output struct {
 	Failures   []model.Reason
 	Unverified []model.Reason // of the unit as a whole
 	Files      []string
+
+	// With a builder that traces, also when something fails after the build.
+	Built        []*model.Built
+	Substitution *model.Substitution
 }
 
 // Render renders a Kustomization. It never fails: what went wrong is in the output.
@@ -72,14 +81,20 @@ func (b *Builder) Render(in Input) Output {
 	s := &substitution{in: in, built: built, twin: b.twin(in, built), forms: &b.forms}
 	if in.Spec.Spec.PostBuild != nil {
 		always := in.Spec.Spec.PostBuild.SubstituteStrategy == "Always"
-		s.vars = LoadVariables(in.Spec, in.Display, in.Lookup, in.Given, always)
+		s.vars = LoadVariables(in.Spec, in.Display, in.Lookup, in.Given, always, in.Self)
 		if len(in.Given) == 0 {
 			// Who gives the values says that the source is there; what they leave open is said object by object.
 			out.Unverified = append(out.Unverified, s.vars.Missing...)
 		}
 	}
+	if built.origins != nil {
+		s.traces(&out, b.Flux)
+	}
 	if !s.run(&out, b.Flux) {
 		out.Objects = nil
+		for _, o := range out.Built {
+			o.Object = nil
+		}
 	}
 	return out
 }
@@ -132,6 +147,8 @@ type substitution struct {
 	ids   map[identityKey]int
 	slots map[string]bool // inline's answers
 	forms *forms
+
+	tracers []model.Tracer // of the objects after substitution; nil unless the build was traced
 }
 
 // identityKey is what kustomize compares when it replaces an object (resid.ResId Equals).
@@ -158,6 +175,10 @@ func (s *substitution) run(out *Output, v flux.Behaviour) bool {
 		if failure != nil {
 			out.Failures = append(out.Failures, *failure)
 			return false
+		}
+		if s.tracers != nil {
+			obj.Trace = s.tracers[i]
+			out.Built[i].Object = obj
 		}
 		out.Objects = append(out.Objects, obj)
 	}
@@ -195,15 +216,8 @@ func refOfID(o *BuiltObject) model.Ref {
 // object takes one object through substitution.
 func (s *substitution) object(i int, o *BuiltObject, v flux.Behaviour) (*model.Object, *model.Reason) {
 	ref := s.refOf(i, o)
-	obj := &model.Object{Ref: ref, YAML: o.Text, Display: o.Display, Unverified: o.Unverified}
-	source := o.Display
-	if s.twin != nil {
-		source = maskedWhole(ref)
-		if s.twin.Err == nil && len(s.twin.Objects) == len(s.built.Objects) && s.twin.Objects[i].Err == nil {
-			source = s.twin.Objects[i].Display
-		}
-		obj.Display = source
-	}
+	source := s.source(i, o)
+	obj := &model.Object{Ref: ref, YAML: o.Text, Display: source, Unverified: o.Unverified}
 	if s.vars == nil || o.NoSubstitution {
 		return obj, nil
 	}
@@ -228,6 +242,17 @@ func (s *substitution) object(i int, o *BuiltObject, v flux.Behaviour) (*model.O
 		return obj, s.replace(o.ID)
 	}
 	return s.evaluate(ref, obj, o, source, v)
+}
+
+// source is an object of the build as it may be shown.
+func (s *substitution) source(i int, o *BuiltObject) string {
+	switch {
+	case s.twin == nil:
+		return o.Display
+	case s.twin.Err == nil && len(s.twin.Objects) == len(s.built.Objects) && s.twin.Objects[i].Err == nil:
+		return s.twin.Objects[i].Display
+	}
+	return maskedWhole(s.refOf(i, o))
 }
 
 // evaluate substitutes in an object that has expressions.

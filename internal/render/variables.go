@@ -17,6 +17,10 @@ type Value struct {
 	Secret  bool          // Text is plaintext of encrypted content
 	Hidden  bool          // the name itself is plaintext of encrypted content
 	Unknown *model.Reason // why Text is not the value; nil when it is
+
+	Source string              // what defines it, for a person
+	Holder model.Ref           // the object that does; zero for a value that a user gave
+	Set    func() model.Origin // where it is written; nil when that is not in the repository
 }
 
 // DataSource is a ConfigMap or Secret that variables are read from.
@@ -49,7 +53,9 @@ type Variables struct {
 //
 // given are values that a user supplied for what the repository does not hold: they fill names that are unknown, and
 // never override or add to what is known.
-func LoadVariables(ks, display *flux.Kustomization, lookup LookupSource, given map[string]Value, always bool) *Variables {
+//
+// self traces the Kustomization's own object, for its inline values; nil when nothing does.
+func LoadVariables(ks, display *flux.Kustomization, lookup LookupSource, given map[string]Value, always bool, self model.Tracer) *Variables {
 	v := &Variables{values: map[string]Value{}, doubt: map[string]*model.Reason{}}
 	var shown flux.PostBuild
 	if display != nil && display.Spec.PostBuild != nil {
@@ -76,7 +82,11 @@ func LoadVariables(ks, display *flux.Kustomization, lookup LookupSource, given m
 		}
 	}
 	for k, text := range ks.Spec.PostBuild.Substitute {
-		val := Value{Text: strings.ReplaceAll(text, "\n", "")}
+		val := Value{Text: strings.ReplaceAll(text, "\n", ""), Source: "postBuild.substitute",
+			Holder: model.Ref{APIVersion: ks.APIVersion, Kind: "Kustomization", Namespace: ks.Namespace, Name: ks.Name}}
+		if self != nil {
+			val.Set = func() model.Origin { return self.Origin(model.Path{"spec", "postBuild", "substitute", k}) }
+		}
 		if display != nil {
 			as, ok := shown.Substitute[k]
 			val.Secret, val.Hidden = !ok || as != text, !ok

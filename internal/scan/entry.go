@@ -14,6 +14,7 @@ import (
 	"github.com/tidegate/tidegate/internal/model"
 	"github.com/tidegate/tidegate/internal/render"
 	"github.com/tidegate/tidegate/internal/source"
+	"github.com/tidegate/tidegate/internal/trace"
 )
 
 // This file starts an environment: from a folder that Flux builds first, or from a file that somebody applies.
@@ -103,7 +104,7 @@ func (r *run) settleEntry(u *unit) {
 		}
 		now, _ := sigsyaml.Marshal(spec)
 		u.id = model.UnitID{Kind: "Kustomization", Namespace: own.ref.Namespace, Name: own.ref.Name}
-		u.spec, u.shown, u.src, u.doc = spec, r.masked(own), sourceOf(own.obj), own.obj
+		u.spec, u.shown, u.src, u.doc, u.self = spec, r.masked(own), sourceOf(own.obj), own.obj, own.object
 		if string(now) == last {
 			break
 		}
@@ -187,8 +188,11 @@ func (r *run) applied() {
 			continue
 		}
 		o := &model.Object{Ref: c.Ref, YAML: string(out), Display: string(out)}
+		if r.opts.Builder.Trace {
+			o.Trace = trace.NewManifest(r.entry.Path, oneFile(r.entry.File), c.Ref, o.Display)
+		}
 		r.env.Applied = append(r.env.Applied, o)
-		if h := (&held{ref: c.Ref, label: c.Ref, obj: c.Object, shown: c.Object}); interesting(c.Ref) {
+		if h := (&held{ref: c.Ref, label: c.Ref, obj: c.Object, shown: c.Object, object: o}); interesting(c.Ref) {
 			hs = append(hs, h)
 			r.store.put(h)
 			if c.Ref.Kind == "Kustomization" && flux.IsGroup(c.Ref.APIVersion, flux.KustomizeGroup) {
@@ -206,6 +210,11 @@ func (r *run) applied() {
 		r.discover(nil, h)
 	}
 }
+
+// oneFile is the file that an entry is, which may be of another place than the repository.
+type oneFile []byte
+
+func (f oneFile) ReadFile(string) ([]byte, error) { return f, nil }
 
 // ParseObjects reads a stream of Kubernetes objects as `kubectl apply -f` would: lists are taken apart. The error
 // names the file and, where the parser knows it, the line.

@@ -108,7 +108,8 @@ func Apply(env *model.Environment, show bool) {
 
 // result is a unit as a view sees it.
 func (u *unit) result() *model.Unit {
-	m := &model.Unit{ID: u.id, Path: "", Source: u.src, Files: u.out.Files, Objects: u.out.Objects}
+	m := &model.Unit{ID: u.id, Path: "", Source: u.src, Files: u.out.Files, Objects: u.out.Objects,
+		Built: u.out.Built, Substitution: u.out.Substitution, Self: u.self}
 	if u.parent != nil {
 		id := u.parent.id
 		m.Parent = &id
@@ -119,6 +120,7 @@ func (u *unit) result() *model.Unit {
 	if u.spec != nil {
 		m.Spec = u.spec
 		m.Suspended = u.spec.Spec.Suspend
+		m.Wait = u.spec.Spec.Wait
 		public := u.spec
 		if u.shown != nil {
 			m.Display, public = u.shown, u.shown
@@ -141,6 +143,10 @@ func (u *unit) result() *model.Unit {
 			}
 		}
 	}
+	if u.id.Kind == "HelmRelease" && u.self != nil {
+		m.DependsOn = helmDependencies(u)
+		m.Suspended = dig(u.doc, "spec", "suspend") == true
+	}
 	m.Status = model.StatusOK
 	failures := slices.Concat(u.failed, u.out.Failures)
 	unverified := slices.Concat(u.blocked, u.doubt, u.notes, u.out.Unverified)
@@ -153,6 +159,20 @@ func (u *unit) result() *model.Unit {
 	}
 	m.Reasons = append(failures, unverified...)
 	return m
+}
+
+// helmDependencies reads spec.dependsOn of a HelmRelease, which names HelmReleases (helm-controller api/v2).
+func helmDependencies(u *unit) []model.UnitID {
+	list, _ := dig(u.doc, "spec", "dependsOn").([]any)
+	var out []model.UnitID
+	for _, e := range list {
+		ns := text(e, "namespace")
+		if ns == "" {
+			ns = u.id.Namespace
+		}
+		out = append(out, model.UnitID{Kind: u.id.Kind, Namespace: ns, Name: text(e, "name")})
+	}
+	return out
 }
 
 // objectReasons gathers why objects are unverified, each subject once, less what the unit says already.

@@ -51,6 +51,7 @@ type unit struct {
 	doubt    []model.Reason // what of its spec is unknown
 	notes    []model.Reason // of the last time it was rendered
 	doc      map[string]any
+	self     *model.Object // the object that describes it; nil for an entry that none does
 
 	rendered bool
 	read     string // what its variables' sources were when it was rendered
@@ -96,7 +97,7 @@ func (r *run) assume() {
 	for _, list := range [][]ClusterObject{r.opts.Assumed[""], r.opts.Assumed[r.env.Name], r.opts.Cluster} {
 		for _, c := range list {
 			if interesting(c.Ref) {
-				r.store.put(&held{ref: c.Ref, label: c.Ref, obj: c.Object, shown: hidden(c)})
+				r.store.put(&held{ref: c.Ref, label: c.Ref, obj: c.Object, shown: hidden(c), file: c.File})
 			}
 		}
 	}
@@ -234,7 +235,16 @@ func (r *run) render(u *unit) {
 	u.out = b.Render(render.Input{
 		Files: r.arts[u.src].files, Dir: source.JoinSecure(u.spec.Spec.Path), Spec: u.spec, Display: u.shown,
 		Lookup: r.store.source, Given: r.opts.Given[r.env.Name], Strict: r.flux.Strict, ShowSecrets: r.opts.ShowSecrets,
+		Self: u.selfTrace(), Root: r.root,
 	})
+}
+
+// selfTrace traces the object that describes a unit; nil when none does, or nothing is traced.
+func (u *unit) selfTrace() model.Tracer {
+	if u.self == nil {
+		return nil
+	}
+	return u.self.Trace
 }
 
 // reads describes the sources of a unit's variables as they are in the store, so that a change is seen.
@@ -353,7 +363,7 @@ func (r *run) add(u *unit) {
 
 func (r *run) addHelmRelease(parent *unit, h *held) {
 	u := &unit{
-		id: model.UnitID{Kind: "HelmRelease", Namespace: h.ref.Namespace, Name: h.ref.Name}, parent: parent, doc: h.obj,
+		id: model.UnitID{Kind: "HelmRelease", Namespace: h.ref.Namespace, Name: h.ref.Name}, parent: parent, doc: h.shown, self: h.object,
 		blocked: []model.Reason{{Code: model.CodeChart, Subject: h.label.String(), Message: "its chart is not rendered"}},
 	}
 	if r.disguised(h) {
@@ -386,7 +396,7 @@ func (r *run) disguise(u *unit, h *held) *unit {
 // addKustomization reads a rendered Flux Kustomization.
 func (r *run) addKustomization(parent *unit, h *held) {
 	u := &unit{
-		id: model.UnitID{Kind: "Kustomization", Namespace: h.ref.Namespace, Name: h.ref.Name}, parent: parent, doc: h.obj,
+		id: model.UnitID{Kind: "Kustomization", Namespace: h.ref.Namespace, Name: h.ref.Name}, parent: parent, doc: h.obj, self: h.object,
 		specPath: source.JoinSecure(text(h.obj, "spec", "path")),
 	}
 	u.src = sourceOf(h.obj)

@@ -24,6 +24,8 @@ type held struct {
 	secret     bool           // obj holds what shown hides
 	unverified []model.Reason
 	unit       *model.UnitID // who renders it; nil for what the user says is there
+	object     *model.Object // nil for what the user says is there
+	file       string        // that the user named; empty for what is rendered
 
 	once   sync.Once
 	data   *render.DataSource // as a source of variables; valid after once
@@ -87,7 +89,7 @@ func (s *store) get(group, kind, namespace, name string) *held {
 
 // hold takes a rendered object apart.
 func hold(o *model.Object, unit *model.UnitID) (*held, error) {
-	h := &held{ref: o.Ref, label: o.Ref, unverified: o.Unverified, unit: unit, secret: o.Secret()}
+	h := &held{ref: o.Ref, label: o.Ref, unverified: o.Unverified, unit: unit, object: o, secret: o.Secret()}
 	if err := sigsyaml.Unmarshal([]byte(o.YAML), &h.obj); err != nil {
 		return nil, err
 	}
@@ -140,7 +142,12 @@ func (h *held) collect(out *render.DataSource, field string, encoded bool) {
 	for k, v := range data {
 		text, ok := v.(string)
 		as, public := shown[k]
-		val := render.Value{Text: text, Secret: as != v, Hidden: !public}
+		val := render.Value{Text: text, Secret: as != v, Hidden: !public, Source: h.label.String(), Holder: h.label}
+		if h.object != nil && h.object.Trace != nil {
+			val.Set = func() model.Origin { return h.object.Trace.Origin(model.Path{field, k}) }
+		} else if h.file != "" {
+			val.Source += " in " + h.file
+		}
 		name := k
 		if val.Hidden {
 			name = sops.DefaultMask

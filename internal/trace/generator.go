@@ -197,7 +197,7 @@ func (o *Object) fromGenerator(b *branch) (model.Origin, bool) {
 		return model.Origin{}, false
 	}
 	field := g.field + ".name"
-	if o.isObjectName(b) {
+	if o.isObjectName(b) || b.parent != nil && b.parent.parent == nil {
 		if span, ok := o.build.field(g.kust.file, field, o.unit); ok {
 			return model.Origin{Span: span, Certainty: model.CertaintyAttributed, Step: model.StepGenerator, Text: g.args.Name, By: g.field, ByAt: span}, true
 		}

@@ -30,6 +30,7 @@ type Object struct {
 
 	once  sync.Once
 	tree  *tree
+	holds bool
 	named *document // the manifest that the object was read from, as far as that can be told
 }
 
@@ -41,22 +42,22 @@ func NewObject(b *Build, u *Unit, ref model.Ref, text string, marks Marks) *Obje
 func (o *Object) grown() *tree {
 	o.once.Do(func() {
 		o.tree = grow(o.text, o.marks)
-		if o.kept() {
+		if o.tree.intact && o.tree.root != nil && int(o.tree.root.at.line) > max(1, o.build.blind) {
 			if root, ok := o.build.place(o.tree.root.at, o.unit); ok {
 				o.named = o.build.documentOf(root, o.unit)
+				o.holds = o.named != nil
 			}
-		} else {
+		}
+		if !o.holds {
 			o.named = o.manifest()
 		}
 	})
 	return o.tree
 }
 
-// kept tells whether the object's marks are those of the documents that it was read from. Line 1 is that of a text
-// written on the way, line 0 that of a node made by a generator.
-func (o *Object) kept() bool {
-	return o.tree.intact && o.tree.root != nil && int(o.tree.root.at.line) > max(1, o.build.blind)
-}
+// kept tells whether the object's marks are those of the documents that it was read from. An object that was written on
+// the way, or generated, has the lines of a text that nobody has; its root then stands in no document of the build.
+func (o *Object) kept() bool { return o.holds }
 
 // Origin implements model.Tracer.
 func (o *Object) Origin(p model.Path) model.Origin {

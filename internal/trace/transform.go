@@ -2,9 +2,11 @@ package trace
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/tidegate/tidegate/internal/model"
 )
@@ -180,31 +182,56 @@ func (o *Object) replacement(b *branch) (source, by string, at model.Span, ok bo
 	here := b.path()
 	for _, k := range o.build.kusts {
 		for i, r := range k.k.Replacements {
-			targets, field := r.Targets, fmt.Sprintf("replacements[%d]", i)
-			if r.Path != "" {
-				// Its targets stand in another file; the entry is what can be said.
-				if by, at := o.build.by(k, field, o.unit); at.Known() && len(k.k.Replacements) == 1 {
-					return "", by, at, false
-				}
-				continue
-			}
-			for _, t := range targets {
-				if t.Select == nil || t.Select.Kind != "" && t.Select.Kind != o.ref.Kind || t.Select.Name != "" && !strings.Contains(o.ref.Name, t.Select.Name) {
+			field := fmt.Sprintf("replacements[%d]", i)
+			for _, r := range o.build.replacements(k, r) {
+				if !o.targeted(r, here) {
 					continue
 				}
-				for _, f := range t.FieldPaths {
-					if fieldPathFits(f, here) {
-						if r.Source != nil {
-							source = fmt.Sprintf("%s/%s %s", r.Source.Kind, r.Source.Name, r.Source.FieldPath)
-						}
-						by, at := o.build.by(k, field, o.unit)
-						return source, by, at, at.Known()
-					}
+				if r.Source != nil {
+					source = strings.TrimSpace(fmt.Sprintf("%s/%s %s", r.Source.Kind, r.Source.Name, r.Source.FieldPath))
 				}
+				by, at := o.build.by(k, field, o.unit)
+				return source, by, at, at.Known()
 			}
 		}
 	}
 	return "", "", model.Span{}, false
+}
+
+// replacements gives what an entry stands for: itself, or what is in the file that it names, one or a list
+// (kustomize api/internal/builtins/ReplacementTransformer.go).
+func (b *Build) replacements(k *kustomization, r types.ReplacementField) []types.Replacement {
+	if r.Path == "" {
+		return []types.Replacement{r.Replacement}
+	}
+	src := b.files.file(path.Join(k.dir, r.Path))
+	if src == nil {
+		return nil
+	}
+	var list []types.Replacement
+	if sigsyaml.Unmarshal(src.data, &list) == nil {
+		return list
+	}
+	var one types.Replacement
+	if sigsyaml.Unmarshal(src.data, &one) != nil {
+		return nil
+	}
+	return []types.Replacement{one}
+}
+
+// targeted tells whether a replacement writes to a path of the object.
+func (o *Object) targeted(r types.Replacement, here []any) bool {
+	for _, t := range r.Targets {
+		if t.Select == nil || t.Select.Kind != "" && t.Select.Kind != o.ref.Kind || t.Select.Name != "" && !strings.Contains(o.ref.Name, t.Select.Name) {
+			continue
+		}
+		for _, f := range t.FieldPaths {
+			if fieldPathFits(f, here) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // fieldPathFits tells whether a replacement's field path, such as spec.template.containers.[name=x].image, leads to a

@@ -38,6 +38,8 @@ type Config struct {
 	Bootstrap *Bootstrap `yaml:"bootstrap"`
 	// SensitivePaths are patterns of files whose change needs an approval.
 	SensitivePaths []string `yaml:"sensitivePaths"`
+	// Allow are findings that somebody decided to live with.
+	Allow []Allow `yaml:"allow"`
 }
 
 // Environment is one cluster.

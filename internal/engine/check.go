@@ -2,12 +2,19 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
+	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/tidegate/tidegate/internal/config"
 	"github.com/tidegate/tidegate/internal/facts"
 	"github.com/tidegate/tidegate/internal/model"
+	"github.com/tidegate/tidegate/internal/report"
+	"github.com/tidegate/tidegate/internal/rule"
+	"github.com/tidegate/tidegate/internal/rules"
 )
 
 // CheckRequest is what a check works on.
@@ -57,4 +64,114 @@ func objectName(s string) model.Ref {
 		ref.Name = ns
 	}
 	return ref
+}
+
+// Check renders a repository and asks the rules. The error is as Render's; an unknown rule is a *UsageError.
+func Check(ctx context.Context, req CheckRequest) (*report.Check, error) {
+	start := time.Now()
+	asked, err := choose(req.Rules, req.SkipRules)
+	if err != nil {
+		return nil, err
+	}
+	r, err := scanned(ctx, req.Request, true)
+	if err != nil {
+		return nil, err
+	}
+	ix := r.facts()
+	workers := req.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	res, err := rule.Run(ctx, asked, ix, workers)
+	if err != nil {
+		return nil, err
+	}
+	allowed, err := allowances(r.conf)
+	if err != nil {
+		return nil, err
+	}
+	res.Suppress(ix, allowed, rules.All(), asked)
+	var findings []report.Finding
+	for _, f := range res.Findings {
+		findings = append(findings, finding(f))
+	}
+	var suppressed []report.Suppressed
+	for _, s := range res.Suppressed {
+		suppressed = append(suppressed, report.Suppressed{Finding: finding(s.Merged), Reason: s.Reason, By: fmt.Sprintf("%s:%d", s.By.File, s.By.Line)})
+	}
+	var skipped []report.Skipped
+	for _, s := range res.Skips {
+		skipped = append(skipped, report.Skipped{Rule: s.Rule, Name: rules.ByID(s.Rule).Name, Environment: s.Environment, Needs: s.Needs})
+	}
+	var notes []string
+	if r.embedded && len(findings) > 0 {
+		notes = append(notes, "This is the reference platform that tidegate carries. What is reported is meant to be: nobody has decided yet where prod's backups go, "+
+			"and a value that nobody has decided fails loudly, here and in a gate, instead of being guessed. `tidegate check REPO` checks your own repository.")
+	}
+	return report.NewCheck(r.tree.Label(), r.Environments, findings, suppressed, skipped, len(asked), r.Warnings, notes, time.Since(start)), nil
+}
+
+// choose gives the rules that a request asks for.
+func choose(want, skip []string) ([]*rule.Rule, error) {
+	var out []*rule.Rule
+	named := func(list []string, r *rule.Rule) bool { return slices.Contains(list, r.ID) || slices.Contains(list, r.Name) }
+	for _, r := range rules.All() {
+		if (len(want) == 0 || named(want, r)) && !named(skip, r) {
+			out = append(out, r)
+		}
+	}
+	for _, name := range slices.Concat(want, skip) {
+		if rules.ByID(name) == nil {
+			return nil, usage("there is no rule %q: see tidegate rules", name)
+		}
+	}
+	if len(out) == 0 {
+		return nil, usage("no rule is left to ask")
+	}
+	return out, nil
+}
+
+// allowances takes `allow` from tidegate.yaml.
+func allowances(c *config.Config) ([]rule.Allowance, error) {
+	if c == nil {
+		return nil, nil
+	}
+	var out []rule.Allowance
+	for _, a := range c.Allow {
+		id := a.Rule
+		if r := rules.ByID(id); r != nil {
+			id = r.ID
+		}
+		out = append(out, rule.Allowance{Rule: id, Path: a.Path, Object: a.Object, Environment: a.Environment, Reason: a.Reason,
+			Span: model.Span{File: config.FileName, Line: a.Line, Column: a.Column, EndLine: a.Line, EndColumn: a.Column + len("rule")}})
+	}
+	return out, nil
+}
+
+// finding turns a rule's finding into the report's.
+func finding(f *rule.Merged) report.Finding {
+	out := report.Finding{Rule: f.Rule.ID, Name: f.Rule.Name, Severity: string(f.Severity), Environments: f.Environments, Path: f.Path.String(),
+		File: f.Span.File, Line: f.Span.Line, Column: f.Span.Column, EndLine: f.Span.EndLine, EndColumn: f.Span.EndColumn, Certainty: string(f.Certainty),
+		Message: f.Message, Breaks: f.Breaks, Because: []report.Because{}, Fixes: []report.Fix{}, Docs: "docs/rules/" + f.Rule.ID + ".md"}
+	if out.Environments == nil {
+		out.Environments = []string{}
+	}
+	if f.Unit != (model.UnitID{}) {
+		out.Unit = f.Unit.String()
+	}
+	if f.Object != (model.Ref{}) {
+		out.Object = f.Object.String()
+	}
+	for _, b := range f.Because {
+		out.Because = append(out.Because, report.Because{File: b.Span.File, Line: b.Span.Line, Column: b.Span.Column, EndLine: b.Span.EndLine,
+			EndColumn: b.Span.EndColumn, Message: b.Message})
+	}
+	for _, fix := range f.Fixes {
+		edits := []report.Edit{}
+		for _, e := range fix.Edits {
+			edits = append(edits, report.Edit{File: e.Span.File, Line: e.Span.Line, Column: e.Span.Column, EndLine: e.Span.EndLine, EndColumn: e.Span.EndColumn, New: e.New})
+		}
+		out.Fixes = append(out.Fixes, report.Fix{Message: fix.Message, Edits: edits})
+	}
+	return out
 }

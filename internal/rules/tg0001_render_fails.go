@@ -1,0 +1,144 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tidegate/tidegate/internal/facts"
+	"github.com/tidegate/tidegate/internal/model"
+	"github.com/tidegate/tidegate/internal/rule"
+	"github.com/tidegate/tidegate/internal/rules/substitution"
+)
+
+// TG0001 is what makes a check no cleaner than a render: a unit that Flux would fail to build.
+var TG0001 = &rule.Rule{
+	ID: "TG0001", Name: "render-fails", Severity: rule.Error,
+	Doc: rule.Doc{
+		What: "Flux would fail to build a Kustomization, or the API server would refuse it",
+		Why: `Whatever stops kustomize-controller before it applies anything: a path that is not there, a manifest that is no Kubernetes object, a patch without a target, a
+Kustomization that its own schema refuses. The unit stays as it was, with everything that depends on it, and the message is seen
+by whoever looks at the cluster.`,
+		Bad: `-- clusters/home/app.yaml --
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: app
+  namespace: flux-system
+spec:
+  interval: 10m
+  path: ./apps
+  prune: true
+  sourceRef:
+    kind: GitRepository
+    name: flux-system
+-- app/app.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: app
+  namespace: default
+`,
+		Good: `-- clusters/home/app.yaml --
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: app
+  namespace: flux-system
+spec:
+  interval: 10m
+  path: ./app
+  prune: true
+  sourceRef:
+    kind: GitRepository
+    name: flux-system
+-- app/app.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: app
+  namespace: default
+`,
+		Misses: "What fails for a reason of its own is told by the rule for it: TG0302 and TG0303 for variables, TG0305 for a spec that a variable made invalid.",
+		Since:  "0.1",
+	},
+	Run: func(p *rule.Pass) {
+		for _, env := range p.Facts.Environments {
+			for _, r := range env.Reasons {
+				if r.Code == model.CodeEntry {
+					p.Report(failure(env, nil, r))
+				}
+			}
+			for _, u := range env.Units {
+				if u.Status != model.StatusFailed || len(u.Reasons) == 0 || toldElsewhere(u) {
+					continue
+				}
+				p.Report(failure(env, u, u.Reasons[0]))
+			}
+		}
+	},
+}
+
+// toldElsewhere tells whether another rule says why a unit fails.
+func toldElsewhere(u *facts.Unit) bool {
+	switch u.Reasons[0].Code {
+	case model.CodeSubstitute:
+		return u.Substitution != nil && len(substitution.Faults(u)) > 0
+	case model.CodeRefused:
+		if u.Self == nil {
+			return false
+		}
+		// A text of its spec that a variable made something else.
+		spec := &facts.Object{Text: u.Self.Display}
+		told := false
+		spec.Scalars(func(at model.Path, v any) {
+			if _, text := v.(string); !text && mustBeText(u.Self.Ref, at) && u.Self.Trace != nil && len(u.Self.Trace.Origin(at).Uses) > 0 {
+				told = true
+			}
+		})
+		return told
+	}
+	return false
+}
+
+func failure(env *facts.Environment, u *facts.Unit, r model.Reason) rule.Finding {
+	message, _, _ := strings.Cut(r.Message, "\n")
+	f := rule.Finding{Environment: env.Name, Certainty: model.CertaintyAttributed, Message: message, Breaks: "nothing of it is applied"}
+	if u != nil {
+		f.Unit = u.ID
+		f.Message = u.ID.String() + ": " + message
+		f.Breaks = fmt.Sprintf("%s applies nothing: what it applied before stays, and what depends on it waits", u.ID)
+	}
+	if r.Fix != "" {
+		f.Fixes = append(f.Fixes, rule.Fix{Message: r.Fix})
+	} else {
+		f.Fixes = append(f.Fixes, rule.Fix{Message: "mend what the message names; tidegate render shows the same failure"})
+	}
+	for i, at := range r.Places {
+		span := model.Span{File: at.File, Line: at.Line, Column: max(1, at.Column), EndLine: at.Line, EndColumn: max(1, at.Column) + 1}
+		if at.Line == 0 {
+			span = model.Span{File: at.File}
+		}
+		if i == 0 {
+			f.Span = span
+		} else {
+			f.Because = append(f.Because, rule.Because{Span: span, Message: "and here"})
+		}
+	}
+	if u == nil {
+		return f
+	}
+	field := []any{"spec", "path"}
+	if r.Code == model.CodeRefused {
+		field = []any{"metadata", "name"}
+	}
+	at, ok := selfSpan(u, field...)
+	switch {
+	case f.Span.File == "" && ok:
+		f.Span = at
+	case f.Span.File == "":
+		f.Span = model.Span{File: u.Path}
+	case ok:
+		f.Because = append(f.Because, rule.Because{Span: at, Message: u.ID.String() + " builds it"})
+	}
+	return f
+}

@@ -1,0 +1,252 @@
+package rules
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/tidegate/tidegate/internal/facts"
+	"github.com/tidegate/tidegate/internal/model"
+	"github.com/tidegate/tidegate/internal/rule"
+)
+
+// TG0202 finds placeholders that nobody has decided and that reach the cluster.
+var TG0202 = &rule.Rule{
+	ID: "TG0202", Name: "undecided-value", Severity: rule.Error,
+	Doc: rule.Doc{
+		What: "a placeholder that nobody has decided, TBD-…, reaches an object",
+		Why: `A value that is not known yet is written as TBD-PROD-GATEWAY-VIP and not as a plausible guess, so that it cannot pass for one. Where an address is wanted the API server
+refuses it. In a URL or a name it is a legal text: it applies, and backups go nowhere until somebody needs one.`,
+		Bad: `-- tidegate.yaml --
+environments:
+  dev:
+    path: clusters/dev
+    lan: 192.168.1.0/24
+  prod:
+    path: clusters/prod
+    lan: 192.168.2.0/24
+knobs:
+  source: ConfigMap flux-system/cluster-vars
+  lan: [GATEWAY_VIP]
+-- clusters/base/kustomization.yaml --
+resources:
+  - app.yaml
+  - cluster-vars.yaml
+-- clusters/base/cluster-vars.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: cluster-vars
+  namespace: flux-system
+data:
+  GATEWAY_VIP: 192.168.1.53
+-- clusters/base/app.yaml --
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: app
+  namespace: flux-system
+spec:
+  interval: 10m
+  path: ./app
+  prune: true
+  sourceRef:
+    kind: GitRepository
+    name: flux-system
+  postBuild:
+    substituteFrom:
+      - kind: ConfigMap
+        name: cluster-vars
+-- clusters/dev/kustomization.yaml --
+resources:
+  - ../base
+patches:
+  - patch: |
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: cluster-vars
+        namespace: flux-system
+      data:
+        GATEWAY_VIP: 192.168.1.53
+-- clusters/prod/kustomization.yaml --
+resources:
+  - ../base
+patches:
+  - patch: |
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: cluster-vars
+        namespace: flux-system
+      data:
+        GATEWAY_VIP: TBD-PROD-GATEWAY-VIP
+-- app/service.yaml --
+apiVersion: v1
+kind: Service
+metadata:
+  name: app
+  namespace: default
+  annotations:
+    lbipam.cilium.io/ips: ${GATEWAY_VIP}
+spec:
+  type: LoadBalancer
+  ports:
+    - port: 80
+`,
+		Good: `-- tidegate.yaml --
+environments:
+  dev:
+    path: clusters/dev
+    lan: 192.168.1.0/24
+  prod:
+    path: clusters/prod
+    lan: 192.168.2.0/24
+knobs:
+  source: ConfigMap flux-system/cluster-vars
+  lan: [GATEWAY_VIP]
+-- clusters/base/kustomization.yaml --
+resources:
+  - app.yaml
+  - cluster-vars.yaml
+-- clusters/base/cluster-vars.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: cluster-vars
+  namespace: flux-system
+data:
+  GATEWAY_VIP: 192.168.1.53
+-- clusters/base/app.yaml --
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: app
+  namespace: flux-system
+spec:
+  interval: 10m
+  path: ./app
+  prune: true
+  sourceRef:
+    kind: GitRepository
+    name: flux-system
+  postBuild:
+    substituteFrom:
+      - kind: ConfigMap
+        name: cluster-vars
+-- clusters/dev/kustomization.yaml --
+resources:
+  - ../base
+patches:
+  - patch: |
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: cluster-vars
+        namespace: flux-system
+      data:
+        GATEWAY_VIP: 192.168.1.53
+-- clusters/prod/kustomization.yaml --
+resources:
+  - ../base
+patches:
+  - patch: |
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: cluster-vars
+        namespace: flux-system
+      data:
+        GATEWAY_VIP: 192.168.2.20
+-- app/service.yaml --
+apiVersion: v1
+kind: Service
+metadata:
+  name: app
+  namespace: default
+  annotations:
+    lbipam.cilium.io/ips: ${GATEWAY_VIP}
+spec:
+  type: LoadBalancer
+  ports:
+    - port: 80
+`,
+		Misses: "A placeholder that no object uses is no finding: it may wait. The word TBD in prose is none either.",
+		Since:  "0.1",
+	},
+	Run: func(p *rule.Pass) {
+		for _, env := range p.Facts.Environments {
+			undecided(p, env)
+		}
+	},
+}
+
+// placeholder is TBD, a dash, and at least two words in capitals.
+var placeholder = regexp.MustCompile(`\bTBD-[A-Z0-9]+(?:-[A-Z0-9]+)+\b`)
+
+// undecided reports each place that a placeholder is written at once, with everything that it reaches.
+func undecided(p *rule.Pass, env *facts.Environment) {
+	found := map[model.Span]*rule.Finding{}
+	var order []model.Span
+	for _, u := range env.Units {
+		for _, o := range u.Objects {
+			if isKnobs(p.Facts, o.Ref) || holdsVariables(env, o.Ref) || o.Trace == nil {
+				continue
+			}
+			o.Strings(func(at model.Path, text string) {
+				word := placeholder.FindString(text)
+				if word == "" {
+					return
+				}
+				at = append(model.Path(nil), at...)
+				origin := o.Trace.Origin(at)
+				span, certainty, here := origin.Span, origin.Certainty, origin.Span
+				fix := fmt.Sprintf("decide it, and write the value in the place of %s", word)
+				name := ""
+				for _, use := range origin.Uses {
+					for _, v := range use.Variable {
+						if placeholder.MatchString(v.Value) && v.Set != nil {
+							set := v.Set()
+							span, certainty, here, name = set.Span, set.Certainty, use.Span, v.Name
+							fix = fmt.Sprintf("decide %s, and set it here", v.Name)
+						}
+					}
+				}
+				f := found[span]
+				if f == nil {
+					f = &rule.Finding{Environment: env.Name, Unit: u.ID, Object: o.Ref, Path: at, Span: span, Certainty: certainty,
+						Message: fmt.Sprintf("nobody has decided %s, and it reaches %s", word, o.Ref),
+						Breaks:  fmt.Sprintf("%s gets the word %s: where an address is wanted it is refused, and in a URL or a name it applies and fails when it is needed", o.Ref, word),
+						Fixes:   []rule.Fix{{Message: fix}}}
+					found[span] = f
+					order = append(order, span)
+				}
+				message := fmt.Sprintf("%s takes it", shown(o.Ref, at))
+				if name != "" {
+					message = fmt.Sprintf("%s takes %s", shown(o.Ref, at), name)
+				}
+				if here != span {
+					f.Because = append(f.Because, rule.Because{Span: here, Message: message})
+				}
+			})
+		}
+	}
+	for _, span := range order {
+		p.Report(*found[span])
+	}
+}
+
+// holdsVariables tells whether an object is a source of some unit's variables: a value that stands in it is used where
+// an expression names it.
+func holdsVariables(env *facts.Environment, ref model.Ref) bool {
+	for _, u := range env.Units {
+		if u.Substitution == nil {
+			continue
+		}
+		for _, v := range u.Substitution.Variables {
+			if v.Holder.Kind == ref.Kind && v.Holder.Name == ref.Name && v.Holder.Namespace == ref.Namespace {
+				return true
+			}
+		}
+	}
+	return false
+}

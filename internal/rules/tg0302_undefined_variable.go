@@ -1,0 +1,221 @@
+package rules
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/tidegate/tidegate/internal/facts"
+	"github.com/tidegate/tidegate/internal/model"
+	"github.com/tidegate/tidegate/internal/rule"
+	"github.com/tidegate/tidegate/internal/rules/substitution"
+	"github.com/tidegate/tidegate/internal/subst"
+)
+
+func sortStrings(s []string) { sort.Strings(s) }
+
+// TG0302 finds names that no source of a unit defines.
+var TG0302 = &rule.Rule{
+	ID: "TG0302", Name: "undefined-variable", Severity: rule.Error,
+	Doc: rule.Doc{
+		What: "an expression names a variable that no source of its Kustomization defines",
+		Why: `Flux 2.9 and later refuse it: the Kustomization is not Ready with "variable not set (strict mode)", and nothing of it is applied, not even the objects
+that are right. Flux names the first such variable; here all are named, each where it stands. Before 2.9 the expression became
+nothing at all, in silence: a host name lost its domain, a script its argument, and a dashboard its data source for years.
+
+There are two ways to get here. A Kustomization lacks the substituteFrom that its neighbours have; or the text is not for Flux at all but for a
+shell, Grafana or JavaScript, which write variables the same way. Then it must be written $${NAME}, or its object be
+annotated with kustomize.toolkit.fluxcd.io/substitute: disabled.`,
+		Bad: `-- clusters/home/app.yaml --
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: app
+  namespace: flux-system
+spec:
+  interval: 10m
+  path: ./app
+  prune: true
+  sourceRef:
+    kind: GitRepository
+    name: flux-system
+  postBuild:
+    substitute:
+      DOMAIN: example.net
+-- app/app.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: app
+  namespace: default
+data:
+  host: app.${DOMIAN}
+  greet.sh: |
+    #!/bin/sh
+    NAME=$1
+    echo "hello ${NAME}"
+`,
+		Good: `-- clusters/home/app.yaml --
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: app
+  namespace: flux-system
+spec:
+  interval: 10m
+  path: ./app
+  prune: true
+  sourceRef:
+    kind: GitRepository
+    name: flux-system
+  postBuild:
+    substitute:
+      DOMAIN: example.net
+-- app/app.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: app
+  namespace: default
+data:
+  host: app.${DOMAIN}
+  greet.sh: |
+    #!/bin/sh
+    NAME=$1
+    echo "hello $${NAME}"
+`,
+		Misses: "A name with a default, ${NAME:=value}, is defined. Where a source is not in the repository, or is encrypted, its names are unverified, and the rule is skipped for them.",
+		Since:  "0.1",
+	},
+	Run: func(p *rule.Pass) {
+		for _, env := range p.Facts.Environments {
+			for _, u := range env.Units {
+				undefined(p, env, u)
+			}
+		}
+	},
+}
+
+func undefined(p *rule.Pass, env *facts.Environment, u *facts.Unit) {
+	s := u.Substitution
+	if s == nil {
+		return
+	}
+	if len(s.Missing) > 0 {
+		p.Skip(env.Name, s.Missing[0].Subject+", which nothing in the repository makes: --vars or --cluster-objects give it")
+	}
+	for _, f := range substitution.Faults(u) {
+		if f.Error.Kind != subst.KindUndefined {
+			continue
+		}
+		p.Report(undefinedFinding(env, u, f))
+	}
+}
+
+func undefinedFinding(env *facts.Environment, u *facts.Unit, f substitution.Fault) rule.Finding {
+	name, o := f.Name, f.Object
+	span, certainty := f.Span(f.From, f.To)
+	out := rule.Finding{Environment: env.Name, Unit: u.ID, Object: o.Ref, Path: f.Path, Span: span, Certainty: certainty,
+		Message: fmt.Sprintf("%s is defined by no source of %s", name, u.ID),
+		Breaks:  fmt.Sprintf("%s fails and applies nothing: variable not set (strict mode): %q", u.ID, name),
+	}
+	if !u.Substitution.Strict {
+		out.Severity = rule.Warning
+		out.Breaks = fmt.Sprintf("nothing stands in its place in %s, in silence; Flux 2.9 refuses the whole Kustomization", o.Ref)
+	}
+	if at, ok := selfSpan(u, "spec", "postBuild"); ok {
+		out.Because = append(out.Because, rule.Because{Span: at, Message: fmt.Sprintf("%s has %s", u.ID, sources(u))})
+	}
+	escape := rule.Fix{Message: fmt.Sprintf("if it is meant for another program, write $${%s…}: Flux makes ${%s…} of it", name, name)}
+	if certainty == model.CertaintyExact && !f.Key {
+		at := span
+		at.EndLine, at.EndColumn = at.Line, at.Column
+		escape.Edits = []rule.Edit{{Span: at, New: "$"}}
+		escape.Message = fmt.Sprintf("write $%s, if it is meant for another program: Flux takes one dollar away", short(f.Text[f.From:f.To]))
+	}
+	annotate := rule.Fix{Message: "or annotate " + o.Ref.String() + " with kustomize.toolkit.fluxcd.io/substitute: disabled, if nothing in it is for Flux"}
+	switch {
+	case elsewhere(env, u, name) != nil:
+		v := elsewhere(env, u, name)
+		out.Message += fmt.Sprintf("; %s has it", v.Source)
+		out.Because = append(out.Because, becauseSet(*v)...)
+		out.Fixes = append(out.Fixes, rule.Fix{Message: fmt.Sprintf("add %s to postBuild.substituteFrom of %s", v.Source, u.ID)}, escape)
+	case f.Object.Ref.Kind == "CustomResourceDefinition":
+		out.Message += "; it is prose of a CRD"
+		out.Fixes = append(out.Fixes, annotate, escape)
+	case strings.HasPrefix(name, "DS_") || strings.Contains(f.Text, `"__inputs"`):
+		out.Message += "; it is an input of a Grafana dashboard"
+		out.Fixes = append(out.Fixes, annotate, escape)
+	case substitution.Script(f.Text) || substitution.Assigned(f.Text, name):
+		out.Message += "; the text is a script that sets or expects it itself"
+		out.Fixes = append(out.Fixes, escape, annotate)
+	default:
+		if near := nearest(name, u.Substitution.Variables); near != "" {
+			out.Message += fmt.Sprintf("; did you mean %s?", near)
+			fix := rule.Fix{Message: "write " + near}
+			if nameAt := strings.Index(f.Text[f.From:f.To], name); nameAt >= 0 && certainty == model.CertaintyExact && !f.Key {
+				if at, c := f.Span(f.From+nameAt, f.From+nameAt+len(name)); c == model.CertaintyExact {
+					fix.Edits = []rule.Edit{{Span: at, New: near}}
+				}
+			}
+			out.Fixes = append(out.Fixes, fix)
+		}
+		out.Fixes = append(out.Fixes, rule.Fix{Message: fmt.Sprintf("define %s in a source of %s, or give it a default: ${%s:=…}", name, u.ID, name)}, escape)
+	}
+	return out
+}
+
+// elsewhere finds a variable that another unit of the environment has from a source that this one lacks.
+func elsewhere(env *facts.Environment, u *facts.Unit, name string) *model.Variable {
+	for _, other := range env.Units {
+		if other == u || other.Substitution == nil {
+			continue
+		}
+		if v, ok := other.Substitution.Variables[name]; ok && v.Holder.Kind != "Kustomization" && v.Holder.Name != "" {
+			return &v
+		}
+	}
+	return nil
+}
+
+// nearest gives the defined name that differs by two letters at most; empty when there is none, or more than one.
+func nearest(name string, have map[string]model.Variable) string {
+	best, distance := "", 3
+	for candidate := range have {
+		switch d := editDistance(name, candidate, distance); {
+		case d < distance && d*3 <= len(name):
+			best, distance = candidate, d
+		case d == distance && best != "":
+			best = ""
+		}
+	}
+	return best
+}
+
+// editDistance counts the letters to change, insert, remove, or swap with their neighbour, to get from a to b.
+func editDistance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	var older []int
+	prev := make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur := make([]int, len(b)+1)
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], older[j-2]+1)
+			}
+		}
+		older, prev = prev, cur
+	}
+	return prev[len(b)]
+}

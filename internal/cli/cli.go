@@ -19,7 +19,7 @@ import (
 // Exit codes.
 const (
 	ExitOK       = 0 // nothing failed; what is unverified does not fail
-	ExitFailed   = 1 // a unit failed
+	ExitFailed   = 1 // a unit failed, or there is a finding that fails
 	ExitUsage    = 2 // the command line is wrong
 	ExitCouldNot = 3 // it could not run
 )
@@ -96,13 +96,21 @@ Named no repository, a verb takes the Flux repository it stands in, else the emb
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(c.renderCommand(), c.versionCommand())
+	root.AddCommand(c.checkCommand(), c.renderCommand(), c.versionCommand())
 	return root
 }
 
-// style is how stderr is written to: in colour on a terminal, unless NO_COLOR is set.
-func (c *Command) style() view.Style {
-	return view.Style{Colour: c.terminal() && c.Getenv("NO_COLOR") == ""}
+// style is how stderr is written to.
+func (c *Command) style() view.Style { return c.styleOf(c.Stderr) }
+
+// styleOf is how a stream is written to: in colour on a terminal, unless NO_COLOR is set, and in its width.
+func (c *Command) styleOf(w io.Writer) view.Style {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return view.Style{}
+	}
+	columns, _, _ := term.GetSize(int(f.Fd()))
+	return view.Style{Colour: c.Getenv("NO_COLOR") == "", Width: columns}
 }
 
 // terminal tells whether stderr is one.

@@ -40,11 +40,8 @@ Exit code: 0 when nothing failed (unverified is no failure), 1 when a unit faile
   tidegate render --vars prod=outputs.yaml          # values that Terraform would have put into the cluster`,
 		Args: upTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				req.Repo = args[0]
-				if req.Repo == "" {
-					return flagError{fmt.Errorf("REPO is empty: leave it out, or name a directory")}
-				}
+			if err := repository(&req, args); err != nil {
+				return err
 			}
 			if output != "" && output != "json" && output != "yaml" {
 				return flagError{fmt.Errorf("-o %s: there are yaml and json", output)}
@@ -55,13 +52,8 @@ Exit code: 0 when nothing failed (unverified is no failure), 1 when a unit faile
 			return c.render(cmd, req, out, output)
 		},
 	}
+	repositoryFlags(cmd, &req)
 	f := cmd.Flags()
-	f.StringArrayVar(&req.Entries, "entry", nil, "`NAME=PATH`: an environment and the directory that Flux builds first, or a file of Flux objects that somebody applies (repeatable)")
-	f.StringArrayVar(&req.Environments, "env", nil, "render the environment `NAME` only (repeatable)")
-	f.StringArrayVar(&req.ClusterObjects, "cluster-objects", nil, "`FILE` of objects that the cluster holds before Flux: CRDs, ConfigMaps, namespaces (repeatable)")
-	f.StringArrayVar(&req.Vars, "vars", nil, "`ENV=FILE` of values for variables whose source is not in the repository: ConfigMaps and Secrets, a YAML map, or KEY=VALUE lines (repeatable)")
-	f.StringVar(&req.AgeKeyFile, "age-key-file", "", "`FILE` of age keys for SOPS; else SOPS_AGE_KEY and SOPS_AGE_KEY_FILE are read")
-	f.StringVar(&req.FluxVersion, "flux-version", "", "render as this Flux `VERSION` does (default 2.9; below that, undefined variables are silently empty)")
 	f.BoolVar(&req.Applied, "applied", false, "go on to what is sent to the API server: owner labels, normalisation, commonMetadata")
 	f.BoolVar(&req.ShowSecrets, "show-secrets", false, "print decrypted values instead of masks")
 	f.StringVar(&out, "out", "", "write `DIR`/ENVIRONMENT/kustomization/NAMESPACE/NAME.yaml instead of standard output")

@@ -93,7 +93,9 @@ func Check(ctx context.Context, req CheckRequest) (*report.Check, error) {
 	res.Suppress(ix, allowed, rules.All(), asked)
 	var findings []report.Finding
 	for _, f := range res.Findings {
-		findings = append(findings, finding(f))
+		out := finding(f)
+		out.Source = sourceLines(ix.ReadFile, f.Span)
+		findings = append(findings, out)
 	}
 	var suppressed []report.Suppressed
 	for _, s := range res.Suppressed {
@@ -111,10 +113,32 @@ func Check(ctx context.Context, req CheckRequest) (*report.Check, error) {
 	return report.NewCheck(r.tree.Label(), r.Environments, findings, suppressed, skipped, len(asked), r.Warnings, notes, time.Since(start)), nil
 }
 
+// maxSourceLines bounds the lines of a finding that a view gets.
+const maxSourceLines = 8
+
+// sourceLines gives the line before a span and those of it.
+func sourceLines(read func(string) ([]byte, error), span model.Span) []report.SourceLine {
+	if span.Line == 0 {
+		return nil
+	}
+	data, err := read(span.File)
+	if err != nil {
+		return nil
+	}
+	lines := strings.Split(string(data), "\n")
+	var out []report.SourceLine
+	for n := max(1, span.Line-1); n <= span.EndLine && n <= len(lines) && len(out) < maxSourceLines; n++ {
+		out = append(out, report.SourceLine{Number: n, Text: strings.TrimRight(lines[n-1], "\r")})
+	}
+	return out
+}
+
 // choose gives the rules that a request asks for.
 func choose(want, skip []string) ([]*rule.Rule, error) {
 	var out []*rule.Rule
-	named := func(list []string, r *rule.Rule) bool { return slices.Contains(list, r.ID) || slices.Contains(list, r.Name) }
+	named := func(list []string, r *rule.Rule) bool {
+		return slices.Contains(list, r.ID) || slices.Contains(list, r.Name)
+	}
 	for _, r := range rules.All() {
 		if (len(want) == 0 || named(want, r)) && !named(skip, r) {
 			out = append(out, r)

@@ -44,7 +44,9 @@ type LAN struct {
 type Environment struct {
 	*model.Environment
 	Units []*Unit
-	byID  map[model.UnitID]*Unit
+	// Applied are the objects of an entry that is a file: somebody applies them as they stand.
+	Applied []*Object
+	byID    map[model.UnitID]*Unit
 }
 
 // Unit is a Kustomization or HelmRelease.
@@ -58,7 +60,7 @@ type Unit struct {
 // Object is one object of a unit, before or after substitution.
 type Object struct {
 	Ref  model.Ref
-	Unit *Unit
+	Unit *Unit        // nil for one that somebody applies by hand
 	Text string       // as it may be shown: what comes from ciphertext is masked
 	From *model.Built // set when this is the object before substitution
 	// Final is set when this is the object after substitution.
@@ -84,6 +86,9 @@ func Build(envs []*model.Environment, settings Settings, read func(string) ([]by
 			}
 			env.Units = append(env.Units, u)
 			env.byID[m.ID] = u
+		}
+		for _, o := range e.Applied {
+			env.Applied = append(env.Applied, &Object{Ref: o.Ref, Text: o.Display, Final: o, Trace: o.Trace})
 		}
 		ix.Environments = append(ix.Environments, env)
 	}

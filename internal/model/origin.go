@@ -79,6 +79,8 @@ type Variable struct {
 	Secret    bool
 	Unknown   *Reason
 	Undefined bool
+	// Lines: the value has line feeds where it is written, which substitution takes out of Value.
+	Lines bool
 	// Source is what defines it: "ConfigMap/flux-system/cluster-vars", "postBuild.substitute", "--vars". Holder is the
 	// object, when there is one.
 	Source string

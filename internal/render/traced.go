@@ -114,7 +114,7 @@ func (v *Variables) model(opts subst.Options) *model.Substitution {
 // variable tells of one variable, with a mask for a secret.
 func (v *Variables) variable(name string) model.Variable {
 	val, ok := v.values[name]
-	out := model.Variable{Name: name, Value: val.Text, Secret: val.Secret, Unknown: val.Unknown, Source: val.Source, Holder: val.Holder, Set: val.Set}
+	out := model.Variable{Name: name, Value: val.Text, Secret: val.Secret, Unknown: val.Unknown, Lines: val.Lines, Source: val.Source, Holder: val.Holder, Set: val.Set}
 	switch {
 	case !ok && len(v.Missing) > 0:
 		out.Unknown = &v.Missing[0]

@@ -18,6 +18,7 @@ type Value struct {
 	Hidden  bool          // the name itself is plaintext of encrypted content
 	Unknown *model.Reason // why Text is not the value; nil when it is
 
+	Lines  bool                // it had line feeds within
 	Source string              // what defines it, for a person
 	Holder model.Ref           // the object that does; zero for a value that a user gave
 	Set    func() model.Origin // where it is written; nil when that is not in the repository
@@ -77,12 +78,11 @@ func LoadVariables(ks, display *flux.Kustomization, lookup LookupSource, given m
 			continue
 		}
 		for k, val := range src.Data {
-			val.Text = strings.ReplaceAll(val.Text, "\n", "")
-			v.set(k, val)
+			v.set(k, val.joined())
 		}
 	}
 	for k, text := range ks.Spec.PostBuild.Substitute {
-		val := Value{Text: strings.ReplaceAll(text, "\n", ""), Source: "postBuild.substitute",
+		val := Value{Text: text, Source: "postBuild.substitute",
 			Holder: model.Ref{APIVersion: ks.APIVersion, Kind: "Kustomization", Namespace: ks.Namespace, Name: ks.Name}}
 		if self != nil {
 			val.Set = func() model.Origin { return self.Origin(model.Path{"spec", "postBuild", "substitute", k}) }
@@ -91,18 +91,24 @@ func LoadVariables(ks, display *flux.Kustomization, lookup LookupSource, given m
 			as, ok := shown.Substitute[k]
 			val.Secret, val.Hidden = !ok || as != text, !ok
 		}
-		v.set(k, val)
+		v.set(k, val.joined())
 	}
 	for name, val := range given {
 		have, ok := v.values[name]
 		if ok && have.Unknown != nil || v.doubt[name] != nil || !ok && len(v.Missing) > 0 {
-			val.Text = strings.ReplaceAll(val.Text, "\n", "")
-			v.set(name, val)
+			v.set(name, val.joined())
 		}
 	}
 	v.Runs = len(v.values) > 0 || always
 	v.Doubt = !v.Runs && len(v.Missing) > 0
 	return v
+}
+
+// joined takes the line feeds out of a value (fluxcd/pkg kustomize_varsub.go).
+func (val Value) joined() Value {
+	val.Lines = strings.Contains(strings.Trim(val.Text, "\n"), "\n")
+	val.Text = strings.ReplaceAll(val.Text, "\n", "")
+	return val
 }
 
 func (v *Variables) set(name string, val Value) {

@@ -74,6 +74,15 @@ type Finding struct {
 	Because      []Because `json:"because"`
 	Fixes        []Fix     `json:"fixes" jsonschema:"description=alternatives"`
 	Docs         string    `json:"docs"`
+
+	// Source are the lines around the place, for a view that shows them.
+	Source []SourceLine `json:"-"`
+}
+
+// SourceLine is a line of a file of the repository.
+type SourceLine struct {
+	Number int
+	Text   string
 }
 
 // Because is another place that makes a finding so.

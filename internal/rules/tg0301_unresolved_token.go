@@ -152,12 +152,18 @@ spec:
 					unresolved(p, env, u, o, known)
 				}
 			}
+			for _, o := range env.Applied {
+				unresolved(p, env, nil, o, known)
+			}
 		}
 	},
 }
 
 func unresolved(p *rule.Pass, env *facts.Environment, u *facts.Unit, o *facts.Object, known map[string]model.Variable) {
-	state := substitution.Of(o)
+	state := substitution.Off
+	if u != nil {
+		state = substitution.Of(o)
+	}
 	switch state {
 	case substitution.On:
 		return
@@ -190,7 +196,7 @@ func unresolved(p *rule.Pass, env *facts.Environment, u *facts.Unit, o *facts.Ob
 func unresolvedFinding(env *facts.Environment, u *facts.Unit, s substitution.Site, t substitution.Token, state substitution.State, v model.Variable, isKnown bool) rule.Finding {
 	o := s.Object
 	span, certainty := s.Span(t.At, t.At+len(t.Text))
-	f := rule.Finding{Environment: env.Name, Unit: u.ID, Object: o.Ref, Path: s.Path, Span: span, Certainty: certainty,
+	f := rule.Finding{Environment: env.Name, Object: o.Ref, Path: s.Path, Span: span, Certainty: certainty,
 		Message: fmt.Sprintf("%s ships as it is written: nothing substitutes in %s", short(t.Text), o.Ref),
 		Breaks:  fmt.Sprintf("the cluster gets the text %s in %s", short(t.Text), shown(o.Ref, s.Path)),
 	}
@@ -201,6 +207,12 @@ func unresolvedFinding(env *facts.Environment, u *facts.Unit, s substitution.Sit
 	if flux := strings.Contains(o.Ref.APIVersion, ".toolkit.fluxcd.io/"); flux && !t.Escaped {
 		f.Breaks += "; a Kustomization's postBuild never acts on its own spec, only its parent's does"
 	}
+	if u == nil {
+		f.Because = append(f.Because, rule.Because{Message: "somebody applies it as it stands: no Kustomization renders it"})
+		f.Fixes = append(f.Fixes, rule.Fix{Message: "write the value itself, or let a Kustomization with postBuild render it"})
+		return f
+	}
+	f.Unit = u.ID
 	add := rule.Fix{Message: fmt.Sprintf("add the source to postBuild.substituteFrom of %s", u.ID)}
 	switch {
 	case state == substitution.OptedOut:

@@ -315,41 +315,32 @@ func joined(p *rule.Pass, env *facts.Environment, u *facts.Unit) {
 		return
 	}
 	for name, v := range u.Substitution.Variables {
-		if v.Secret || v.Unknown != nil || v.Holder.Name == "" || v.Holder.Kind != "ConfigMap" && v.Holder.Kind != "Kustomization" {
+		if v.Secret || v.Unknown != nil || !v.Lines {
 			continue
 		}
-		text, ok := written(env, v)
-		if !ok || !strings.Contains(strings.Trim(text, "\n"), "\n") || !used(u, name) || v.Set == nil {
+		site, at := firstUse(u, name)
+		if site == nil {
 			continue
 		}
-		origin := v.Set()
-		p.Report(rule.Finding{Severity: rule.Warning, Environment: env.Name, Unit: u.ID, Object: v.Holder, Span: origin.Span, Certainty: origin.Certainty,
+		f := rule.Finding{Severity: rule.Warning, Environment: env.Name, Unit: u.ID, Object: v.Holder,
 			Message: fmt.Sprintf("%s has several lines, and becomes one: line feeds are taken out of every variable", name),
 			Breaks:  "a certificate, a key or a script that is put in by it is broken",
-			Fixes:   []rule.Fix{{Message: "put the text into a ConfigMap or Secret of its own, or encode it in base64"}}})
-	}
-}
-
-// written gives a variable's value as its holder has it.
-func written(env *facts.Environment, v model.Variable) (string, bool) {
-	for _, u := range env.Units {
-		for _, o := range u.Objects {
-			if o.Ref.Kind != v.Holder.Kind || o.Ref.Name != v.Holder.Name || o.Ref.Namespace != v.Holder.Namespace {
-				continue
-			}
-			path := []any{"data", v.Name}
-			if v.Holder.Kind == "Kustomization" {
-				path = []any{"spec", "postBuild", "substitute", v.Name}
-			}
-			s, ok := o.Get(path...).(string)
-			return s, ok
+			Fixes:   []rule.Fix{{Message: "put the text into a ConfigMap or Secret of its own, or encode it in base64"}}}
+		use, certainty := site.Span(at.At, at.At+len(at.Text))
+		message := fmt.Sprintf("%s takes it", shown(site.Object.Ref, site.Path))
+		if v.Set != nil && v.Set().Span.Known() {
+			f.Span, f.Certainty = v.Set().Span, v.Set().Certainty
+			f.Because = []rule.Because{{Span: use, Message: message}}
+		} else {
+			f.Object, f.Path, f.Span, f.Certainty = site.Object.Ref, site.Path, use, certainty
+			f.Because = []rule.Because{{Message: fmt.Sprintf("%s is set by %s", name, v.Source)}}
 		}
+		p.Report(f)
 	}
-	return "", false
 }
 
-// used tells whether an expression of the unit names a variable.
-func used(u *facts.Unit, name string) bool {
+// firstUse finds the first expression of a unit that names a variable.
+func firstUse(u *facts.Unit, name string) (*substitution.Site, substitution.Token) {
 	for _, o := range u.Built {
 		if !strings.Contains(o.Text, name) || substitution.Of(o) != substitution.On {
 			continue
@@ -357,10 +348,10 @@ func used(u *facts.Unit, name string) bool {
 		for _, s := range substitution.Sites(o) {
 			for _, t := range substitution.Tokens(s.Text) {
 				if t.Name == name && !t.Escaped {
-					return true
+					return &s, t
 				}
 			}
 		}
 	}
-	return false
+	return nil, substitution.Token{}
 }

@@ -71,7 +71,7 @@ func (o *Object) inDocument(d *document, p []any) (key, value *yamlpos.Node) {
 // so these have no mark; where the object's own mark tells the document and no patch or transformer has the value, it
 // is the one there.
 func (o *Object) sure() model.Certainty {
-	if o.kept() {
+	if o.kept() || o.plain {
 		return model.CertaintyExact
 	}
 	return model.CertaintyAttributed

@@ -31,6 +31,7 @@ type Object struct {
 	once  sync.Once
 	tree  *tree
 	holds bool
+	plain bool      // the object is its manifest: no build came between
 	named *document // the manifest that the object was read from, as far as that can be told
 }
 
@@ -161,13 +162,8 @@ func (o *Object) scalar(b *branch) model.Origin {
 			return origin
 		}
 	}
-	if debug != nil {
-		debug(o, b)
-	}
 	return o.whole()
 }
-
-var debug func(o *Object, b *branch)
 
 // origin is a value that stands in a text.
 func (o *Object) origin(p place, span model.Span, c model.Certainty) model.Origin {

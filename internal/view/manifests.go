@@ -56,10 +56,10 @@ func writeUnit(b *bufio.Writer, u report.Unit) error {
 }
 
 // oneLine keeps text from leaving a comment or a table's row, and a terminal from obeying it: control characters, line
-// separators and what turns the direction of writing become spaces, and bytes that are no text the sign for that.
+// separators, what turns the direction of writing and what has no width become spaces, and bytes that are no text the sign for that.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == 0x2028 || r == 0x2029 || unicode.Is(unicode.Bidi_Control, r) {
+		if unicode.IsControl(r) || r == 0x2028 || r == 0x2029 || unicode.Is(unicode.Bidi_Control, r) || r == 0x200b || r == 0x2060 || r == 0xfeff {
 			return ' '
 		}
 		return r

@@ -11,7 +11,10 @@ import (
 )
 
 // Style is how a person sees text: with colour on a terminal, without it elsewhere.
-type Style struct{ Colour bool }
+type Style struct {
+	Colour bool
+	Width  int // of the screen in columns; 0 when there is none
+}
 
 func (s Style) paint(code, text string) string {
 	if !s.Colour {

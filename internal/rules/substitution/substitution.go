@@ -59,6 +59,8 @@ func Sites(o *facts.Object) []Site {
 // Span gives the place of the bytes [from, to) of a site's text.
 func (s Site) Span(from, to int) (model.Span, model.Certainty) {
 	switch {
+	case s.Object.Trace == nil && s.Object.Unit == nil:
+		return model.Span{}, model.CertaintyObject
 	case s.Object.Trace == nil:
 		return model.Span{File: s.Object.Unit.Path}, model.CertaintyObject
 	case s.Key:

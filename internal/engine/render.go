@@ -28,6 +28,8 @@ import (
 type Request struct {
 	// Repo is a directory. Empty: the Flux repository around Dir, else the embedded reference platform.
 	Repo string
+	// Tree is taken instead of a directory when it is set.
+	Tree source.Tree
 	Dir  string // the working directory; relative paths of files count from it
 
 	Entries        []string // NAME=PATH
@@ -90,9 +92,11 @@ func scanned(ctx context.Context, req Request, traced bool) (*repository, error)
 	if err != nil {
 		return nil, &UsageError{err}
 	}
-	tree, warnings, err := Open(req.Repo, req.Dir)
-	if err != nil {
-		return nil, err
+	tree, warnings := req.Tree, []string(nil)
+	if tree == nil {
+		if tree, warnings, err = Open(req.Repo, req.Dir); err != nil {
+			return nil, err
+		}
 	}
 	conf, err := loadConfig(tree)
 	if err != nil {
@@ -131,7 +135,7 @@ func scanned(ctx context.Context, req Request, traced bool) (*repository, error)
 	}
 	res.Warnings = append(warnings, res.Warnings...)
 	_, isDir := tree.(*source.Dir)
-	return &repository{res, tree, conf, !isDir}, nil
+	return &repository{res, tree, conf, req.Tree == nil && !isDir}, nil
 }
 
 // Open gives the tree of a repository, and warnings about what of it could not be read.

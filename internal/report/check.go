@@ -12,7 +12,7 @@ const CheckVersion = "tidegate.dev/report/v1"
 
 // Check is the result of `tidegate check`.
 type Check struct {
-	Version      string             `json:"version" jsonschema:"const=tidegate.dev/report/v1"`
+	Version      string             `json:"version" jsonschema:"description=tidegate.dev/report/v1"`
 	Repository   string             `json:"repository" jsonschema:"description=the directory as it was named"`
 	Environments []CheckEnvironment `json:"environments"`
 	Findings     []Finding          `json:"findings" jsonschema:"description=in order of file and line"`

@@ -124,7 +124,7 @@ func undefinedFinding(env *facts.Environment, u *facts.Unit, f substitution.Faul
 		out.Breaks = fmt.Sprintf("nothing stands in its place in %s, in silence; Flux 2.9 refuses the whole Kustomization", o.Ref)
 	}
 	if at, ok := selfSpan(u, "spec", "postBuild"); ok {
-		out.Because = append(out.Because, rule.Because{Span: at, Message: fmt.Sprintf("%s has %s", u.ID, sources(u))})
+		out.Because = append(out.Because, rule.Because{Span: at, Message: fmt.Sprintf("%s takes its variables from %s", u.ID, sources(u))})
 	}
 	escape := rule.Fix{Message: fmt.Sprintf("if it is meant for another program, write $${%s…}: Flux makes ${%s…} of it", name, name)}
 	if certainty == model.CertaintyExact && !f.Key {

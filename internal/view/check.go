@@ -18,7 +18,7 @@ func Check(w io.Writer, r *report.Check, s Style, verbose bool) error {
 		fmt.Fprintf(&b, "%s %s\n", s.yellow("warning:"), oneLine(warning))
 	}
 	for _, f := range r.Findings {
-		s.finding(&b, r, f)
+		s.finding(&b, f, len(r.Environments) > 1)
 		b.WriteByte('\n')
 	}
 	before := b.Len()
@@ -35,6 +35,19 @@ func Check(w io.Writer, r *report.Check, s Style, verbose bool) error {
 	return err
 }
 
+// Findings writes findings alone.
+func Findings(w io.Writer, list []report.Finding, s Style) error {
+	var b strings.Builder
+	for i, f := range list {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		s.finding(&b, f, false)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
 func (s Style) severity(name string) string {
 	if name == "error" {
 		return s.red(s.bold(name))
@@ -42,9 +55,9 @@ func (s Style) severity(name string) string {
 	return s.yellow(s.bold(name))
 }
 
-func (s Style) finding(b *strings.Builder, r *report.Check, f report.Finding) {
+func (s Style) finding(b *strings.Builder, f report.Finding, environments bool) {
 	fmt.Fprintf(b, "%s %s %s: %s", s.severity(f.Severity), s.bold(f.Rule), f.Name, s.bold(oneLine(f.Message)))
-	if len(r.Environments) > 1 && len(f.Environments) > 0 {
+	if environments && len(f.Environments) > 0 {
 		b.WriteString("  " + s.dim("["+oneLine(strings.Join(f.Environments, ", "))+"]"))
 	}
 	b.WriteByte('\n')

@@ -15,7 +15,8 @@ import (
 
 func (c *Command) renderCommand() *cobra.Command {
 	req := engine.Request{Dir: c.Dir, Getenv: c.Getenv}
-	var out, output string
+	var out, output, why string
+	var origins bool
 	cmd := &cobra.Command{
 		Use:   "render [REPO]",
 		Short: "render every object of every environment, exactly as Flux makes it",
@@ -27,6 +28,9 @@ Environments are found: a bootstrapped gotk-sync.yaml, a FluxInstance with a syn
 such as clusters/*; or named, with --entry or in tidegate.yaml. What cannot be known offline (another repository, a
 chart, a value that is encrypted and whose key is not held) is unverified: shown and counted, never guessed.
 
+--why answers where a value comes from: through patches, components, generators and transformers to a line of a file, and through each variable to where that
+is set and which default it overrides.
+
 The objects go to standard output as one YAML stream, a summary to standard error. Decrypted values are masked unless
 --show-secrets is given.
 
@@ -37,6 +41,8 @@ Exit code: 0 when nothing failed (unverified is no failure), 1 when a unit faile
   tidegate render --entry prod=clusters/prod        # where an environment starts, said outright
   tidegate render --out ../rendered                 # a file for each unit
   tidegate render -o json | jq .summary             # for machines
+  tidegate render --why prod:Service/crafty/crafty-l4:metadata.annotations["lbipam.cilium.io/ips"]
+                                                    # where that value comes from
   tidegate render --vars prod=outputs.yaml          # values that Terraform would have put into the cluster`,
 		Args: upTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,6 +55,13 @@ Exit code: 0 when nothing failed (unverified is no failure), 1 when a unit faile
 			if out != "" && output != "" {
 				return flagError{fmt.Errorf("--out and -o exclude each other")}
 			}
+			if why != "" {
+				if out != "" || req.Applied || output == "yaml" {
+					return flagError{fmt.Errorf("--why tells of one object: --out, --applied and -o yaml do not go with it")}
+				}
+				return c.why(cmd, req, why, output)
+			}
+			req.Origins = output == "json" && origins
 			return c.render(cmd, req, out, output)
 		},
 	}
@@ -58,6 +71,8 @@ Exit code: 0 when nothing failed (unverified is no failure), 1 when a unit faile
 	f.BoolVar(&req.ShowSecrets, "show-secrets", false, "print decrypted values instead of masks")
 	f.StringVar(&out, "out", "", "write `DIR`/ENVIRONMENT/kustomization/NAMESPACE/NAME.yaml instead of standard output")
 	f.StringVarP(&output, "output", "o", "", "`FORMAT` of standard output: yaml (default) or json")
+	f.StringVar(&why, "why", "", "tell where the values of `[ENV:]KIND/[NAMESPACE/]NAME[:FIELD.PATH]` come from, instead of rendering")
+	f.BoolVar(&origins, "origins", true, "with -o json, say where each value comes from; --origins=false leaves that out")
 	return cmd
 }
 
@@ -91,6 +106,21 @@ func (c *Command) render(cmd *cobra.Command, req engine.Request, out, output str
 		return err
 	}
 	return exitOf(r)
+}
+
+// why prints where values come from.
+func (c *Command) why(cmd *cobra.Command, req engine.Request, what, output string) error {
+	progress := c.progress()
+	req.Progress = progress.unit
+	r, err := abandonable(cmd.Context(), func(ctx context.Context) (*report.Why, error) { return engine.Why(ctx, req, what) })
+	progress.clear()
+	if err != nil {
+		return err
+	}
+	if output == "json" {
+		return view.JSON(c.Stdout, r)
+	}
+	return view.Why(c.Stdout, r, c.styleOf(c.Stdout))
 }
 
 func exitOf(r *report.Render) error {

@@ -13,7 +13,7 @@ func (c *Command) schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema " + strings.Join(report.SchemaNames(), "|"),
 		Short: "print the JSON Schema of a result",
-		Long: `Print the JSON Schema of what a verb writes with -o json: report is that of check, render that of render, rules that of rules and explain. Within a version a
+		Long: `Print the JSON Schema of what a verb writes with -o json: report is that of check, render that of render, why that of render --why, rules that of rules and explain. Within a version a
 field is never renamed or given another meaning; new fields may appear.`,
 		Example: "  tidegate schema report > report.schema.json",
 		Args: func(_ *cobra.Command, args []string) error {

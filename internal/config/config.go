@@ -39,7 +39,7 @@ type Config struct {
 	// SensitivePaths are patterns of files whose change needs an approval.
 	SensitivePaths []string `yaml:"sensitivePaths"`
 	// Allow are findings that somebody decided to live with.
-	Allow []Allow `yaml:"allow"`
+	Allow AllowList `yaml:"allow"`
 }
 
 // Environment is one cluster.

@@ -68,33 +68,57 @@ func ruleReport(r *rule.Rule) report.Rule {
 		Misses: r.Doc.Misses, Since: r.Doc.Since, Docs: "docs/rules/" + r.ID + ".md"}
 }
 
-// alike names the rules that share most of what was asked for.
+// maxName is the longest name that is compared with those of rules.
+const maxName = 64
+
+// alike names the rules that are spelt nearly so, or have a word that is.
 func alike(name string) string {
 	name = strings.ToLower(name)
 	type candidate struct {
-		text  string
-		score int
+		text string
+		far  int
 	}
 	var list []candidate
 	for _, r := range rules.All() {
-		score := 0
-		for n := len(name); n >= 3; n-- {
-			if strings.Contains(strings.ToLower(r.ID+" "+r.Name), name[:n]) || strings.Contains(r.Name, name[len(name)-n:]) {
-				score = n
-				break
-			}
+		if len(name) < 3 || len(name) > maxName {
+			break
 		}
-		if score > 0 {
-			list = append(list, candidate{r.ID + " " + r.Name, score})
+		far := len(name)
+		for _, known := range append([]string{strings.ToLower(r.ID), r.Name}, strings.Split(r.Name, "-")...) {
+			far = min(far, distance(name, known))
+		}
+		if far <= max(2, len(name)/4) && far < len(name)/2 {
+			list = append(list, candidate{r.ID + " " + r.Name, far})
 		}
 	}
 	if len(list) == 0 {
 		return "see tidegate rules"
 	}
-	sort.SliceStable(list, func(i, j int) bool { return list[i].score > list[j].score })
+	sort.SliceStable(list, func(i, j int) bool { return list[i].far < list[j].far })
 	var names []string
 	for _, c := range list[:min(3, len(list))] {
 		names = append(names, c.text)
 	}
-	return "did you mean " + strings.Join(names, ", ") + "?"
+	return "did you mean " + strings.Join(names, ", ") + "? tidegate rules lists all"
+}
+
+// distance is how many letters must be put in, taken out or replaced to make one text the other.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }

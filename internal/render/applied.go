@@ -56,7 +56,7 @@ func Applied(ks, display *flux.Kustomization, objects []*model.Object, show bool
 			if shown[i] != texts[i] && !show {
 				ref = refOfText(shown[i])
 			}
-			out = append(out, &model.Object{Ref: ref, YAML: texts[i], Display: shown[i], Unverified: o.Unverified})
+			out = append(out, &model.Object{Ref: ref, YAML: texts[i], Display: shown[i], Unverified: o.Unverified, Trace: o.Trace})
 		}
 	}
 	return out, nil

@@ -75,6 +75,8 @@ type Object struct {
 	Masked     bool     `json:"masked,omitempty"` // the manifest hides decrypted values
 	Reasons    []Reason `json:"reasons,omitempty"`
 	Manifest   string   `json:"manifest"`
+	// Origins say where each value of the manifest comes from, when the render was asked to trace.
+	Origins []Origin `json:"origins,omitempty"`
 }
 
 // Reason says why something failed or is unverified.
@@ -179,6 +181,7 @@ func objects(list []*model.Object, secrets bool, empty []Object) []Object {
 		} else {
 			obj.Masked = o.Secret()
 		}
+		obj.Origins = Origins(o)
 		if len(o.Unverified) > 0 {
 			obj.Status = string(model.StatusUnverified)
 		}

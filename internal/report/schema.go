@@ -15,6 +15,7 @@ var schemas = map[string]struct {
 }{
 	"report": {CheckVersion, "the result of tidegate check", &Check{}},
 	"render": {RenderVersion, "the result of tidegate render", &Render{}},
+	"why":    {WhyVersion, "the result of tidegate render --why", &Why{}},
 	"rules":  {RulesVersion, "the result of tidegate rules and tidegate explain", &Rules{}},
 }
 

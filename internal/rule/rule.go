@@ -53,6 +53,8 @@ type Finding struct {
 	Breaks      string    // what happens in the cluster
 	Because     []Because // the other places that make it so
 	Fixes       []Fix     // alternatives
+
+	defect bool // of tidegate: nothing suppresses it
 }
 
 // Because is another place that makes a finding so.
@@ -87,6 +89,7 @@ type Pass struct {
 
 	findings []Finding
 	skips    []Skip
+	panicked bool
 }
 
 // Report adds a finding.

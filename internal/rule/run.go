@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -18,6 +19,11 @@ type Result struct {
 	Findings   []*Merged // in order of place
 	Suppressed []*Suppressed
 	Skips      []Skip
+	// Panicked are the IDs of rules that panicked: what else they would have found is not known.
+	Panicked []string
+	// Partial: only some of the repository's environments were rendered. Whoever knows sets it before Suppress, which then
+	// calls no suppression needless.
+	Partial bool
 }
 
 // Merged is a finding with the environments that share it.
@@ -57,6 +63,9 @@ func Run(ctx context.Context, rules []*Rule, ix *facts.Index, workers int) (*Res
 	out := &Result{}
 	for _, p := range passes {
 		out.Findings = append(out.Findings, merge(p)...)
+		if p.panicked {
+			out.Panicked = append(out.Panicked, p.Rule.ID)
+		}
 		for _, s := range p.skips {
 			if !slices.Contains(out.Skips, s) {
 				out.Skips = append(out.Skips, s)
@@ -70,14 +79,32 @@ func Run(ctx context.Context, rules []*Rule, ix *facts.Index, workers int) (*Res
 func (p *Pass) run() {
 	defer func() {
 		if r := recover(); r != nil {
-			// What panicked may hold a secret; its type does not.
-			p.findings = append(p.findings, Finding{Severity: Error,
-				Message: fmt.Sprintf("rule %s panicked (%T): a defect of tidegate, so that nothing is known of what it checks", p.Rule.ID, r),
+			p.panicked = true
+			// What panicked may hold a secret; its type and the place in the program do not.
+			p.findings = append(p.findings, Finding{Severity: Error, defect: true,
+				Message: fmt.Sprintf("rule %s panicked (%T, in %s): a defect of tidegate, so that not everything is known of what it checks", p.Rule.ID, r, panickedIn()),
 				Breaks:  "what the rule looks for may be there and is not reported",
-				Fixes:   []Fix{{Message: "report it to tidegate, with the repository if you can"}}})
+				Fixes:   []Fix{{Message: "report it to tidegate, with the repository if you can; --skip-rule " + p.Rule.ID + " leaves the rule out until then"}}})
 		}
 	}()
 	p.Rule.Run(p)
+}
+
+// panickedIn names the function and line that panicked. It is called in the deferred function that recovers.
+func panickedIn() string {
+	var counters [64]uintptr
+	frames := runtime.CallersFrames(counters[:runtime.Callers(0, counters[:])])
+	inPanic := false
+	for {
+		f, more := frames.Next()
+		if inPanic && !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf("%s, line %d", f.Function, f.Line)
+		}
+		inPanic = inPanic || f.Function == "runtime.gopanic"
+		if !more {
+			return "a function that is not known"
+		}
+	}
 }
 
 // merge puts the findings of one rule together that several environments share, or that it reported twice.
@@ -94,6 +121,12 @@ func merge(p *Pass) []*Merged {
 		if f.Severity == "" {
 			f.Severity = p.Rule.Severity
 		}
+		if f.Certainty == "" {
+			f.Certainty = model.CertaintyExact
+			if f.Span.Line == 0 {
+				f.Certainty = model.CertaintyObject
+			}
+		}
 		k := key{f.Span, f.Object, f.Path.String(), f.Message}
 		m := byKey[k]
 		if m == nil {
@@ -104,6 +137,9 @@ func merge(p *Pass) []*Merged {
 		}
 		if f.Severity == Error {
 			m.Severity = Error
+		}
+		if doubt(f.Certainty) > doubt(m.Certainty) {
+			m.Certainty = f.Certainty
 		}
 		if f.Environment != "" && !slices.Contains(m.Environments, f.Environment) {
 			m.Environments = append(m.Environments, f.Environment)
@@ -118,6 +154,17 @@ func merge(p *Pass) []*Merged {
 		slices.Sort(m.Environments)
 	}
 	return out
+}
+
+// doubt orders certainties: what several environments share is as sure as the least sure of them.
+func doubt(c model.Certainty) int {
+	switch c {
+	case model.CertaintyExact:
+		return 0
+	case model.CertaintyAttributed:
+		return 1
+	}
+	return 2
 }
 
 // compare orders findings by place, as a person reads files.

@@ -24,8 +24,17 @@ func selfSpan(u *facts.Unit, path ...any) (model.Span, bool) {
 	return s, s.Known()
 }
 
+// becauseSelf gives a reason at a field of a unit's own object, or without a place.
+func becauseSelf(u *facts.Unit, message string, path ...any) rule.Because {
+	at, _ := selfSpan(u, path...)
+	return rule.Because{Span: at, Message: message}
+}
+
 // exists tells whether the unit's object has a field.
 func exists(u *facts.Unit, path []any) bool {
+	if u.Self == nil {
+		return false
+	}
 	o := facts.Object{Text: u.Self.Display}
 	return o.Get(path...) != nil
 }

@@ -4,6 +4,7 @@ package rules
 
 import "github.com/tidegate/tidegate/internal/rule"
 
+//go:generate go run ./gendocs/list
 //go:generate go run ./gendocs
 
 // ByID finds a rule by its ID or its name; nil when there is none.

@@ -3,15 +3,19 @@ package rules_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 
 	"github.com/tidegate/tidegate/internal/report"
+	"github.com/tidegate/tidegate/internal/rule"
 	"github.com/tidegate/tidegate/internal/rules"
 	"github.com/tidegate/tidegate/internal/ruletest"
 )
+
+var ruleName = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 
 func archives(t *testing.T) []string {
 	t.Helper()
@@ -22,6 +26,7 @@ func archives(t *testing.T) []string {
 	return list
 }
 
+// TestRules holds every archive against what it wants: see package ruletest.
 func TestRules(t *testing.T) {
 	for _, file := range archives(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { ruletest.Run(t, file) })
@@ -37,15 +42,25 @@ func TestRulesAreWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".txtar"), "-")
-		fires[name] = fires[name] || strings.Contains(string(data), name+` "`)
-		near[name] = near[name] || strings.Contains(file, "near")
+		wanted := strings.Contains(string(data), name+` "`)
+		fires[name] = fires[name] || wanted
+		if strings.Contains(file, "near") {
+			near[name] = true
+			if wanted {
+				t.Errorf("%s is a near miss, and wants its rule", file)
+			}
+		}
 	}
-	last := ""
+	last, names := "", map[string]bool{}
 	for _, r := range rules.All() {
 		if r.ID <= last {
 			t.Errorf("%s comes after %s", r.ID, last)
 		}
 		last = r.ID
+		if names[r.Name] || !ruleName.MatchString(r.Name) || r.Severity != rule.Error && r.Severity != rule.Warning {
+			t.Errorf("%s: name %q, severity %q", r.ID, r.Name, r.Severity)
+		}
+		names[r.Name] = true
 		if r.Name == "" || r.Severity == "" || r.Run == nil || r.Doc.What == "" || r.Doc.Why == "" || r.Doc.Bad == "" || r.Doc.Good == "" || r.Doc.Misses == "" || r.Doc.Since == "" {
 			t.Errorf("%s is not told wholly", r.ID)
 		}
@@ -66,7 +81,9 @@ func TestExamples(t *testing.T) {
 				a := txtar.Parse([]byte(text))
 				dir := t.TempDir()
 				ruletest.Write(t, dir, a, false)
-				found := ruletest.Check(t, dir, a).Findings
+				r := ruletest.Check(t, dir, a)
+				ruletest.Rendered(t, r)
+				found := r.Findings
 				for _, f := range found {
 					ruletest.Sound(t, dir, f)
 				}

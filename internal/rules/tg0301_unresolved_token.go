@@ -2,8 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/tidegate/tidegate/internal/facts"
 	"github.com/tidegate/tidegate/internal/model"
@@ -140,8 +138,8 @@ spec:
   hostnames:
     - blog.${DOMAIN}
 `,
-		Misses: "Scripts and configuration files may use names of their own: a name that the text sets itself, or that the object gives its containers as an environment variable, is left alone. " +
-			"So is text of a Kustomization's spec.patches, which its own substitution reaches.",
+		Misses: "Scripts and configuration files may use names of their own: a name that the text sets itself, or that something in the Kustomization gives programs as a variable, is left alone. " +
+			"So is text of a Kustomization's spec.patches, which its own substitution reaches, and the prose of CRDs.",
 		Since: "0.1",
 	},
 	Run: func(p *rule.Pass) {
@@ -151,6 +149,7 @@ spec:
 				for _, o := range u.Built {
 					unresolved(p, env, u, o, known)
 				}
+				leftover(p, env, u)
 			}
 			for _, o := range env.Applied {
 				unresolved(p, env, nil, o, known)
@@ -164,33 +163,65 @@ func unresolved(p *rule.Pass, env *facts.Environment, u *facts.Unit, o *facts.Ob
 	if u != nil {
 		state = substitution.Of(o)
 	}
-	switch state {
-	case substitution.On:
-		return
-	case substitution.Unknown:
-		p.Skip(env.Name, u.Substitution.Missing[0].Subject+", which nothing in the repository makes: --vars or --cluster-objects give it")
+	if state == substitution.On || o.Ref.Kind == "CustomResourceDefinition" {
 		return
 	}
+	if state == substitution.OptedOut {
+		known = u.Substitution.Variables
+	}
 	for _, s := range substitution.Sites(o) {
-		if carried(env, o, s.Path) {
+		if substitution.Carried(env, o.Ref, s.Path) {
 			continue
 		}
+		type use struct {
+			name    string
+			escaped bool
+		}
+		decided := map[use]bool{} // a text may have as many expressions as letters
 		for _, t := range substitution.Tokens(s.Text) {
-			v, isKnown := known[t.Name]
-			own := substitution.Assigned(s.Text, t.Name) || substitution.EnvironmentOf(o, t.Name)
-			switch {
-			case t.Escaped && (!isKnown || own), !t.Escaped && own:
-				continue
-			case state == substitution.OptedOut:
-				if _, mine := u.Substitution.Variables[t.Name]; !mine || t.Escaped || strings.Contains(s.Text, "\n") {
-					continue
-				}
-			case !isKnown && !nowhere(o, s.Path):
+			if state == substitution.Unknown {
+				doubtful(p, env, u)
+				return
+			}
+			if u != nil && substitution.Inherited(u, t.Text) {
+				p.Skip(env.Name, "what is not known of the spec of "+u.ID.String())
 				continue
 			}
+			v, isKnown := known[t.Name]
+			leave, ok := decided[use{t.Name, t.Escaped}]
+			if !ok {
+				leave = meant(s, t, isKnown)
+				decided[use{t.Name, t.Escaped}] = leave
+			}
+			if leave {
+				continue
+			}
+			decided[use{t.Name, t.Escaped}] = true // a text is told of once for a name
 			p.Report(unresolvedFinding(env, u, s, t, state, v, isKnown))
 		}
 	}
+}
+
+// meant tells whether an expression, or an escape, in an object without substitution may well be meant as it is.
+func meant(s substitution.Site, t substitution.Token, known bool) bool {
+	switch {
+	case substitution.Unexpanded(s.Object.Ref, s.Path, s.Text):
+		return false
+	case t.Escaped && substitution.Script(s.Text):
+		return false // a shell reads $$ as its process number
+	case !known:
+		return true
+	}
+	return substitution.Assigned(s.Text, t.Name) || substitution.Program(s.Object.Ref, s.Path, s.Text) && substitution.Given(s, t.Name)
+}
+
+// doubtful says that nobody can know whether substitution runs in a unit.
+func doubtful(p *rule.Pass, env *facts.Environment, u *facts.Unit) {
+	needs := "the sources of " + u.ID.String()
+	if m := u.Substitution.Missing; len(m) > 0 {
+		needs = m[0].Subject
+	}
+	p.Skip(env.Name, needs+", which nothing in the repository makes: --vars or --cluster-objects give it")
 }
 
 func unresolvedFinding(env *facts.Environment, u *facts.Unit, s substitution.Site, t substitution.Token, state substitution.State, v model.Variable, isKnown bool) rule.Finding {
@@ -204,7 +235,7 @@ func unresolvedFinding(env *facts.Environment, u *facts.Unit, s substitution.Sit
 		f.Severity = rule.Warning
 		f.Message = fmt.Sprintf("%s keeps both dollars: nothing substitutes in %s, so nothing takes one away", short(t.Text), o.Ref)
 	}
-	if flux := strings.Contains(o.Ref.APIVersion, ".toolkit.fluxcd.io/"); flux && !t.Escaped {
+	if substitution.Flux(o.Ref) && !t.Escaped {
 		f.Breaks += "; a Kustomization's postBuild never acts on its own spec, only its parent's does"
 	}
 	if u == nil {
@@ -216,72 +247,73 @@ func unresolvedFinding(env *facts.Environment, u *facts.Unit, s substitution.Sit
 	add := rule.Fix{Message: fmt.Sprintf("add the source to postBuild.substituteFrom of %s", u.ID)}
 	switch {
 	case state == substitution.OptedOut:
-		f.Severity = rule.Warning
-		f.Because = append(f.Because, rule.Because{Message: o.Ref.String() + " opts out by kustomize.toolkit.fluxcd.io/substitute: disabled"})
-		f.Fixes = append(f.Fixes, rule.Fix{Message: "take the annotation away, and escape with $${ what is meant literally"})
+		if t.Escaped || !substitution.Unexpanded(o.Ref, s.Path, s.Text) {
+			f.Severity = rule.Warning
+		}
+		f.Because = append(f.Because, rule.Because{Span: optOut(o), Message: o.Ref.String() + " opts out by kustomize.toolkit.fluxcd.io/substitute: disabled"})
+		add = rule.Fix{Message: "take kustomize.toolkit.fluxcd.io/substitute away, and escape with $${ what is meant literally"}
 	case u.Substitution != nil:
-		if at, ok := selfSpan(u, "spec", "postBuild"); ok {
-			f.Because = append(f.Because, rule.Because{Span: at, Message: fmt.Sprintf("postBuild of %s yields no variable, so nothing is substituted", u.ID)})
-		}
+		f.Because = append(f.Because, becauseSelf(u, fmt.Sprintf("postBuild of %s yields no variable, so nothing is substituted", u.ID), "spec", "postBuild"))
 	default:
-		if at, ok := selfSpan(u, "spec"); ok {
-			f.Because = append(f.Because, rule.Because{Span: at, Message: fmt.Sprintf("%s has no postBuild", u.ID)})
-		} else {
-			f.Because = append(f.Because, rule.Because{Message: fmt.Sprintf("%s has no postBuild", u.ID)})
-		}
+		f.Because = append(f.Because, becauseSelf(u, fmt.Sprintf("%s has no postBuild", u.ID), "spec"))
 	}
 	if isKnown {
 		f.Because = append(f.Because, becauseSet(v)...)
-		if v.Holder.Kind != "" && v.Holder.Kind != "Kustomization" {
-			add.Message = fmt.Sprintf("add %s to postBuild.substituteFrom of %s", v.Source, u.ID)
+		if state != substitution.OptedOut {
+			if sibling := having(env, t.Name); sibling != nil {
+				f.Because = append(f.Because, becauseSelf(sibling, fmt.Sprintf("%s has it", sibling.ID), "spec", "postBuild"))
+			}
+			add.Message = giveSource(u, v)
 		}
 	}
-	if state != substitution.OptedOut {
-		f.Fixes = append(f.Fixes, add)
+	if t.Escaped {
+		single := rule.Fix{Message: "write one dollar, if nothing is to substitute in it"}
+		if certainty == model.CertaintyExact && !s.Key {
+			if at, c := s.Span(t.At, t.At+1); c == model.CertaintyExact {
+				single.Edits = []rule.Edit{{Span: at}}
+			}
+		}
+		f.Fixes = append(f.Fixes, single)
 	}
-	f.Fixes = append(f.Fixes, rule.Fix{Message: "or write the value itself"})
+	f.Fixes = append(f.Fixes, add)
+	if !t.Escaped {
+		f.Fixes = append(f.Fixes, rule.Fix{Message: "or write the value itself"})
+	}
 	return f
 }
 
-// carried tells whether a text goes on to a build of its own, which may substitute in it: a patch in the spec of a
-// Kustomization is applied to what that Kustomization builds.
-func carried(env *facts.Environment, o *facts.Object, p model.Path) bool {
-	if o.Ref.Kind != "Kustomization" || !strings.HasPrefix(o.Ref.APIVersion, "kustomize.toolkit.fluxcd.io/") || len(p) < 2 || p[0] != "spec" || p[1] != "patches" {
-		return false
+// optOut gives the place of the annotation or label that keeps substitution from an object.
+func optOut(o *facts.Object) model.Span {
+	for _, field := range []string{"annotations", "labels"} {
+		if o.Trace != nil && o.Get("metadata", field, substituteKey) == "disabled" {
+			return o.Trace.Origin(model.Path{"metadata", field, substituteKey}).Span
+		}
 	}
-	child := env.Unit(model.UnitID{Kind: "Kustomization", Namespace: o.Ref.Namespace, Name: o.Ref.Name})
-	return child == nil || child.Substitution != nil && (child.Substitution.Runs || child.Substitution.Doubt)
+	return model.Span{}
 }
 
-// nowhere tells whether a text stands where no program expands anything: what names an object, its labels, the spec of
-// Flux's own kinds, host names of routes.
-func nowhere(o *facts.Object, p model.Path) bool {
-	if len(p) == 0 {
-		return false
+const substituteKey = "kustomize.toolkit.fluxcd.io/substitute"
+
+// having finds the first unit of an environment in which substitution runs and has a variable.
+func having(env *facts.Environment, name string) *facts.Unit {
+	for _, u := range env.Units {
+		if u.Substitution == nil || !u.Substitution.Runs {
+			continue
+		}
+		if _, ok := u.Substitution.Variables[name]; ok {
+			return u
+		}
 	}
-	switch p[0] {
-	case "apiVersion", "kind":
-		return true
-	case "metadata":
-		return len(p) > 1 && slices.Contains([]any{"name", "namespace", "labels"}, p[1])
-	case "spec":
-	default:
-		return false
-	}
-	group, _, _ := strings.Cut(o.Ref.APIVersion, "/")
+	return nil
+}
+
+// giveSource says how a unit gets a variable that another one has.
+func giveSource(u *facts.Unit, v model.Variable) string {
 	switch {
-	case group == "kustomize.toolkit.fluxcd.io":
-		return len(p) > 1 && slices.Contains([]any{"path", "sourceRef", "dependsOn", "healthChecks", "targetNamespace", "interval", "namePrefix", "nameSuffix", "serviceAccountName"}, p[1])
-	case group == "source.toolkit.fluxcd.io":
-		return true
-	case group == "helm.toolkit.fluxcd.io":
-		return len(p) > 1 && slices.Contains([]any{"chart", "chartRef", "dependsOn", "targetNamespace", "releaseName", "interval"}, p[1])
-	case group == "gateway.networking.k8s.io":
-		return len(p) > 1 && (p[1] == "hostnames" || p[len(p)-1] == "hostname")
-	case o.Ref.Kind == "Ingress":
-		return p[len(p)-1] == "host" || len(p) > 2 && p[len(p)-2] == "hosts"
-	case o.Ref.Kind == "Service" && o.Ref.APIVersion == "v1":
-		return true
+	case v.Holder.Kind == "" || v.Holder.Kind == "Kustomization":
+		return fmt.Sprintf("set %s in postBuild.substitute of %s", v.Name, u.ID)
+	case v.Holder.Namespace != u.ID.Namespace:
+		return fmt.Sprintf("give %s a copy of %s in its own namespace, which is the only one that substituteFrom reads", u.ID, v.Source)
 	}
-	return false
+	return fmt.Sprintf("add %s to postBuild.substituteFrom of %s", v.Source, u.ID)
 }

@@ -101,7 +101,7 @@ func undefined(p *rule.Pass, env *facts.Environment, u *facts.Unit) {
 	if s == nil {
 		return
 	}
-	if len(s.Missing) > 0 {
+	if len(s.Missing) > 0 && asksMissing(u) {
 		p.Skip(env.Name, s.Missing[0].Subject+", which nothing in the repository makes: --vars or --cluster-objects give it")
 	}
 	for _, f := range substitution.Faults(u) {
@@ -112,43 +112,53 @@ func undefined(p *rule.Pass, env *facts.Environment, u *facts.Unit) {
 	}
 }
 
+// asksMissing tells whether an expression of a unit names what only a missing source can define.
+func asksMissing(u *facts.Unit) bool {
+	for _, o := range u.Built {
+		if o.From.OptedOut {
+			continue
+		}
+		for _, s := range substitution.Sites(o) {
+			for _, t := range substitution.Tokens(s.Text) {
+				if _, ok := u.Substitution.Variables[t.Name]; !ok && !t.Escaped {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 func undefinedFinding(env *facts.Environment, u *facts.Unit, f substitution.Fault) rule.Finding {
 	name, o := f.Name, f.Object
 	span, certainty := f.Span(f.From, f.To)
 	out := rule.Finding{Environment: env.Name, Unit: u.ID, Object: o.Ref, Path: f.Path, Span: span, Certainty: certainty,
 		Message: fmt.Sprintf("%s is defined by no source of %s", name, u.ID),
 		Breaks:  fmt.Sprintf("%s fails and applies nothing: variable not set (strict mode): %q", u.ID, name),
+		Because: []rule.Because{becauseSelf(u, fmt.Sprintf("%s takes its variables from %s", u.ID, sources(u)), "spec", "postBuild")},
 	}
 	if !u.Substitution.Strict {
 		out.Severity = rule.Warning
 		out.Breaks = fmt.Sprintf("nothing stands in its place in %s, in silence; Flux 2.9 refuses the whole Kustomization", o.Ref)
 	}
-	if at, ok := selfSpan(u, "spec", "postBuild"); ok {
-		out.Because = append(out.Because, rule.Because{Span: at, Message: fmt.Sprintf("%s takes its variables from %s", u.ID, sources(u))})
-	}
-	escape := rule.Fix{Message: fmt.Sprintf("if it is meant for another program, write $${%s…}: Flux makes ${%s…} of it", name, name)}
-	if certainty == model.CertaintyExact && !f.Key {
-		at := span
-		at.EndLine, at.EndColumn = at.Line, at.Column
-		escape.Edits = []rule.Edit{{Span: at, New: "$"}}
-		escape.Message = fmt.Sprintf("write $%s, if it is meant for another program: Flux takes one dollar away", short(f.Text[f.From:f.To]))
-	}
+	escape := rule.Fix{Message: fmt.Sprintf("write $%s, if it is meant for another program: Flux takes one dollar away", short(f.Text[f.From:f.To]))}
+	escape.Edits = before(f, span, certainty)
 	annotate := rule.Fix{Message: "or annotate " + o.Ref.String() + " with kustomize.toolkit.fluxcd.io/substitute: disabled, if nothing in it is for Flux"}
+	other := elsewhere(env, u, name)
 	switch {
-	case elsewhere(env, u, name) != nil:
-		v := elsewhere(env, u, name)
-		out.Message += fmt.Sprintf("; %s has it", v.Source)
-		out.Because = append(out.Because, becauseSet(*v)...)
-		out.Fixes = append(out.Fixes, rule.Fix{Message: fmt.Sprintf("add %s to postBuild.substituteFrom of %s", v.Source, u.ID)}, escape)
-	case f.Object.Ref.Kind == "CustomResourceDefinition":
+	case o.Ref.Kind == "CustomResourceDefinition":
 		out.Message += "; it is prose of a CRD"
 		out.Fixes = append(out.Fixes, annotate, escape)
+	case substitution.Assigned(f.Text, name):
+		out.Message += "; the text sets it itself"
+		out.Fixes = append(out.Fixes, escape, annotate)
 	case strings.HasPrefix(name, "DS_") || strings.Contains(f.Text, `"__inputs"`):
 		out.Message += "; it is an input of a Grafana dashboard"
 		out.Fixes = append(out.Fixes, annotate, escape)
-	case substitution.Script(f.Text) || substitution.Assigned(f.Text, name):
-		out.Message += "; the text is a script that sets or expects it itself"
-		out.Fixes = append(out.Fixes, escape, annotate)
+	case other != nil:
+		out.Message += fmt.Sprintf("; %s has it", other.Source)
+		out.Because = append(out.Because, becauseSet(*other)...)
+		out.Fixes = append(out.Fixes, rule.Fix{Message: giveSource(u, *other)}, escape)
 	default:
 		if near := nearest(name, u.Substitution.Variables); near != "" {
 			out.Message += fmt.Sprintf("; did you mean %s?", near)
@@ -160,9 +170,24 @@ func undefinedFinding(env *facts.Environment, u *facts.Unit, f substitution.Faul
 			}
 			out.Fixes = append(out.Fixes, fix)
 		}
-		out.Fixes = append(out.Fixes, rule.Fix{Message: fmt.Sprintf("define %s in a source of %s, or give it a default: ${%s:=…}", name, u.ID, name)}, escape)
+		define := rule.Fix{Message: fmt.Sprintf("define %s in a source of %s, or give it a default: ${%s:=…}", name, u.ID, name)}
+		if substitution.Script(f.Text) || substitution.Shell(f.Site) {
+			out.Message += "; the text is a script, which may expect it of its own environment"
+			out.Fixes = append(out.Fixes, escape, annotate, define)
+		} else {
+			out.Fixes = append(out.Fixes, define, escape)
+		}
 	}
 	return out
+}
+
+// before gives the edit that writes one more dollar in front of a fault; nil where its place is not exact.
+func before(f substitution.Fault, span model.Span, certainty model.Certainty) []rule.Edit {
+	if certainty != model.CertaintyExact || f.Key || len(f.Path) == 0 || f.Error.Offset < 0 {
+		return nil
+	}
+	span.EndLine, span.EndColumn = span.Line, span.Column
+	return []rule.Edit{{Span: span, New: "$"}}
 }
 
 // elsewhere finds a variable that another unit of the environment has from a source that this one lacks.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/tidegate/tidegate/internal/facts"
 	"github.com/tidegate/tidegate/internal/model"
 	"github.com/tidegate/tidegate/internal/rule"
 	"github.com/tidegate/tidegate/internal/rules/substitution"
@@ -84,33 +85,41 @@ data:
 				if u.Substitution == nil {
 					continue
 				}
+				if u.Substitution.Doubt && substitution.Uses(u) {
+					doubtful(p, env, u)
+				}
 				for _, f := range substitution.Faults(u) {
-					if f.Error.Kind == subst.KindUndefined {
-						continue
+					switch f.Error.Kind {
+					case subst.KindUndefined:
+					case subst.KindLimit:
+						p.Skip(env.Name, fmt.Sprintf("a smaller text than %s has: %s", shown(f.Object.Ref, f.Path), f.Error.Error()))
+					default:
+						p.Report(syntaxFinding(env, u, f))
 					}
-					span, certainty := f.Span(f.From, f.To)
-					out := rule.Finding{Environment: env.Name, Unit: u.ID, Object: f.Object.Ref, Path: f.Path, Span: span, Certainty: certainty,
-						Message: fmt.Sprintf("Flux cannot parse %s: %s", short(f.Text[f.From:f.To]), f.Error.Error()),
-						Breaks:  fmt.Sprintf("%s fails and applies nothing: variable substitution failed: %s", u.ID, f.Error.Error()),
-					}
-					if at, ok := selfSpan(u, "spec", "postBuild"); ok {
-						out.Because = append(out.Because, rule.Because{Span: at, Message: fmt.Sprintf("%s substitutes in all of its objects", u.ID)})
-					}
-					escape := rule.Fix{Message: "write a second dollar before it, $${…}, if it is meant for another program: Flux takes one away"}
-					if certainty == model.CertaintyExact && !f.Key {
-						at := span
-						at.EndLine, at.EndColumn = at.Line, at.Column
-						escape.Edits = []rule.Edit{{Span: at, New: "$"}}
-					}
-					out.Fixes = []rule.Fix{escape, {Message: "or annotate " + f.Object.Ref.String() + " with kustomize.toolkit.fluxcd.io/substitute: disabled" + languageHint(f.Path)}}
-					if advice := f.Advice(); advice != "" {
-						out.Fixes = append(out.Fixes, rule.Fix{Message: advice})
-					}
-					p.Report(out)
 				}
 			}
 		}
 	},
+}
+
+func syntaxFinding(env *facts.Environment, u *facts.Unit, f substitution.Fault) rule.Finding {
+	span, certainty := f.Span(f.From, f.To)
+	expression := short(f.Text[f.From:f.To])
+	out := rule.Finding{Environment: env.Name, Unit: u.ID, Object: f.Object.Ref, Path: f.Path, Span: span, Certainty: certainty,
+		Message: fmt.Sprintf("Flux cannot parse %s: %s", expression, f.Error.Error()),
+		Breaks:  fmt.Sprintf("%s fails and applies nothing: variable substitution failed: %s", u.ID, f.Error.Error()),
+		Because: []rule.Because{becauseSelf(u, fmt.Sprintf("%s substitutes in all of its objects", u.ID), "spec", "postBuild")},
+	}
+	if f.Error.Kind == subst.KindFunction {
+		out.Message = fmt.Sprintf("Flux cannot work out %s with the value it gets: %s", expression, f.Error.Error())
+		out.Breaks = fmt.Sprintf("%s fails and applies nothing: the controller panics over it", u.ID)
+	}
+	escape := rule.Fix{Message: "write a second dollar before it, $${…}, if it is meant for another program: Flux takes one away", Edits: before(f, span, certainty)}
+	out.Fixes = []rule.Fix{escape, {Message: "or annotate " + f.Object.Ref.String() + " with kustomize.toolkit.fluxcd.io/substitute: disabled" + languageHint(f.Path)}}
+	if advice := f.Advice(); advice != "" {
+		out.Fixes = append(out.Fixes, rule.Fix{Message: advice})
+	}
+	return out
 }
 
 // languageHint says what language a text is in, as the name of its key tells.
@@ -120,8 +129,9 @@ func languageHint(p model.Path) string {
 	}
 	key, _ := p[len(p)-1].(string)
 	language := map[string]string{".js": "JavaScript", ".cjs": "JavaScript", ".mjs": "JavaScript", ".ts": "TypeScript", ".tf": "Terraform", ".groovy": "Groovy",
-		".tpl": "a template", ".sh": "a shell", ".bash": "a shell", ".json": "JSON"}[path.Ext(key)]
-	if language == "" || language == "JSON" {
+		".tpl": "a template", ".sh": "a shell script", ".bash": "a shell script", ".ps1": "PowerShell", ".kts": "Kotlin", ".kt": "Kotlin", ".php": "PHP", ".hcl": "HCL",
+		".xml": "XML", ".properties": "a properties file"}[path.Ext(key)]
+	if language == "" {
 		return ""
 	}
 	return fmt.Sprintf(": %s is %s, where ${ has a meaning of its own", key, language)

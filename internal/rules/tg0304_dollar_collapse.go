@@ -77,15 +77,21 @@ data:
     tmp=$(mktemp)
     echo "${DOMAIN}" > "$tmp"
 `,
-		Misses: "$${NAME} is the escape and is right. $$NAME is a warning: it becomes $NAME, which is what many who write it mean, and $NAME alone would do.",
-		Since:  "0.1",
+		Misses: "$${NAME} is the escape and is right, and so are $$$$ for two dollars and $$${NAME} for a dollar before a value. $$NAME is a warning: it becomes $NAME, which is what many " +
+			"who write it mean, and $NAME alone would do.",
+		Since: "0.1",
 	},
 	Run: func(p *rule.Pass) {
 		for _, env := range p.Facts.Environments {
 			for _, u := range env.Units {
 				for _, o := range u.Built {
-					if substitution.Of(o) == substitution.On {
+					switch substitution.Of(o) {
+					case substitution.On:
 						collapses(p, env, u, o)
+					case substitution.Unknown:
+						if !o.From.OptedOut && strings.Contains(o.Text, "$$") {
+							doubtful(p, env, u)
+						}
 					}
 				}
 			}
@@ -100,49 +106,52 @@ func collapses(p *rule.Pass, env *facts.Environment, u *facts.Unit, o *facts.Obj
 		}
 	}
 	for _, at := range o.From.Hidden {
-		span := o.Trace.Origin(at).Span
-		p.Report(rule.Finding{Severity: rule.Warning, Environment: env.Name, Unit: u.ID, Object: o.Ref, Path: at, Span: span, Certainty: model.CertaintyAttributed,
+		f := rule.Finding{Severity: rule.Warning, Environment: env.Name, Unit: u.ID, Object: o.Ref, Path: at, Span: model.Span{File: u.Path}, Certainty: model.CertaintyObject,
 			Message: fmt.Sprintf("the decrypted value of %s holds ${ or $$, on which substitution acts", shown(o.Ref, at)),
 			Breaks:  "the cluster gets another value than was encrypted, or the Kustomization fails: Flux decrypts first and substitutes then",
-			Fixes:   []rule.Fix{{Message: "move the value to data, where it is base64 and immune"}, {Message: "or write each $ that counts as $$ before you encrypt it"}}})
+			Because: []rule.Because{becauseSelf(u, fmt.Sprintf("%s substitutes in all of its objects", u.ID), "spec", "postBuild")},
+			Fixes:   []rule.Fix{{Message: "move the value to data, where it is base64 and immune"}, {Message: "or write each $ that counts as $$ before you encrypt it"}}}
+		if o.Trace != nil {
+			f.Span, f.Certainty = o.Trace.Origin(at).Span, model.CertaintyAttributed
+		}
+		p.Report(f)
 	}
 }
 
-// run is a run of dollars that is not an escape.
+// run is a run of dollars of which substitution takes some.
 type run struct {
 	at, dollars int
-	after       string // what follows, as far as it matters
+	next        byte // what follows; 0 at the end
 }
 
-// collapsing finds the runs of two or more dollars in which not all pairs are the escape of an expression.
+// maxRuns bounds the runs of one text that are told: a text may be nothing but dollars and blanks.
+const maxRuns = 1000
+
+// collapsing finds the runs of two or three dollars that stand before no expression. Before one, $$ is its escape and
+// $$$ a dollar and its value; four or more are what somebody wrote who knows that two become one.
 func collapsing(text string) []run {
 	var out []run
-	for i := 0; i < len(text); {
-		if text[i] != '$' {
-			// What is in an expression is not unescaped.
-			i++
-			continue
-		}
+	for i := 0; i < len(text) && len(out) < maxRuns; {
 		n := 0
 		for i+n < len(text) && text[i+n] == '$' {
 			n++
 		}
-		rest := text[i+n:]
-		switch {
-		case strings.HasPrefix(rest, "{") && n%2 == 1:
-			// The last dollar begins an expression, whose arguments keep their dollars.
-			if n > 1 {
-				out = append(out, run{i, n - 1, "expression"})
-			}
-			i += n - 1 + len(substitution.Expression(text, i+n-1))
-			continue
-		case strings.HasPrefix(rest, "{") && n == 2:
-		case strings.HasPrefix(rest, "{") && n > 2:
-			out = append(out, run{i, n - 2, "escape"})
-		case n > 1:
-			out = append(out, run{i, n, rest})
+		next := byte(0)
+		if i+n < len(text) {
+			next = text[i+n]
 		}
-		i += n
+		switch {
+		case n == 0:
+			i++
+		case next == '{' && n%2 == 1:
+			// The arguments of an expression keep their dollars.
+			i += n - 1 + substitution.Length(text[i+n-1:])
+		case next != '{' && (n == 2 || n == 3):
+			out = append(out, run{i, n, next})
+			i += n
+		default:
+			i += n
+		}
 	}
 	return out
 }
@@ -150,36 +159,27 @@ func collapsing(text string) []run {
 func collapse(env *facts.Environment, u *facts.Unit, s substitution.Site, c run) rule.Finding {
 	o := s.Object
 	span, certainty := s.Span(c.at, c.at+c.dollars)
-	becomes := strings.Repeat("$", (c.dollars+1)/2)
 	f := rule.Finding{Environment: env.Name, Unit: u.ID, Object: o.Ref, Path: s.Path, Span: span, Certainty: certainty,
-		Message: fmt.Sprintf("%s becomes %s in %s", s.Text[c.at:c.at+c.dollars], becomes, shown(o.Ref, s.Path)),
+		Message: fmt.Sprintf("%s becomes %s in %s", s.Text[c.at:c.at+c.dollars], strings.Repeat("$", c.dollars-1), shown(o.Ref, s.Path)),
 		Breaks:  "the text in the cluster is not the one in Git, and nothing says so",
+		Because: []rule.Because{becauseSelf(u, fmt.Sprintf("%s substitutes in all of its objects", u.ID), "spec", "postBuild")},
 	}
 	double := rule.Fix{Message: "write each dollar twice where both count: $$$$ becomes $$"}
+	single := rule.Fix{Message: "write one dollar, if that is what is meant"}
 	if certainty == model.CertaintyExact && !s.Key {
 		double.Edits = []rule.Edit{{Span: span, New: strings.Repeat("$", c.dollars*2)}}
-	}
-	first := byte(0)
-	if c.after != "" && c.after != "expression" && c.after != "escape" {
-		first = c.after[0]
+		single.Edits = []rule.Edit{{Span: span, New: "$"}}
 	}
 	switch {
-	case first == '(':
+	case c.next == '(':
 		f.Message += ", so that $$(…) is $(…)"
 		f.Breaks = "what was to reach the program as it stands is expanded: by Kubernetes in a container's command, args and env, by a shell elsewhere"
-	case first == '_' || first >= 'a' && first <= 'z' || first >= 'A' && first <= 'Z':
+	case c.next == '_' || c.next >= '0' && c.next <= '9' || c.next >= 'a' && c.next <= 'z' || c.next >= 'A' && c.next <= 'Z':
 		f.Severity = rule.Warning
 		f.Breaks = "if $$ is meant, it is lost; if $NAME is meant, one dollar would do, since Flux leaves $NAME alone"
-		single := rule.Fix{Message: "write one dollar, if that is what is meant"}
-		if certainty == model.CertaintyExact && !s.Key {
-			single.Edits = []rule.Edit{{Span: span, New: "$"}}
-		}
 		f.Fixes = append(f.Fixes, single)
-	case substitution.Script(s.Text):
+	case substitution.Script(s.Text) || substitution.Shell(s):
 		f.Breaks = "the script gets a lonely $ where it wants its process number"
-	}
-	if at, ok := selfSpan(u, "spec", "postBuild"); ok {
-		f.Because = append(f.Because, rule.Because{Span: at, Message: fmt.Sprintf("%s substitutes in all of its objects", u.ID)})
 	}
 	f.Fixes = append(f.Fixes, double, rule.Fix{Message: "or annotate " + o.Ref.String() + " with kustomize.toolkit.fluxcd.io/substitute: disabled"})
 	return f

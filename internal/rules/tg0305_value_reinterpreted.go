@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,193 +86,109 @@ data:
 	},
 	Run: func(p *rule.Pass) {
 		for _, env := range p.Facts.Environments {
+			masked := map[string]bool{}
 			for _, u := range env.Units {
-				for i, o := range u.Built {
-					if len(u.Objects) != len(u.Built) {
-						labels(p, env, u, o) // the unit failed: what was built is all there is
-						continue
-					}
-					if substitution.Of(o) == substitution.On {
-						reread(p, env, u, o, u.Objects[i])
-					}
-					labels(p, env, u, u.Objects[i])
+				reinterpreted(p, env, u, masked)
+			}
+			if names := slices.Sorted(maps.Keys(masked)); len(names) > 0 {
+				more := ""
+				if len(names) > 1 {
+					more = fmt.Sprintf(" and %d more", len(names)-1)
 				}
-				joined(p, env, u)
+				p.Skip(env.Name, "values that are encrypted or masked, to know whether they stay texts: "+names[0]+more)
+			}
+			for _, o := range env.Applied {
+				labels(p, env, nil, o)
 			}
 		}
 	},
 }
 
+// reinterpreted looks at a unit. The names of variables whose values it would have to know are put into masked.
+func reinterpreted(p *rule.Pass, env *facts.Environment, u *facts.Unit, masked map[string]bool) {
+	results := substitution.ResultsOf(u)
+	for _, o := range u.Built {
+		after := results.After(o)
+		if after == nil {
+			labels(p, env, u, o) // what was built is all there is
+			continue
+		}
+		switch substitution.Of(o) {
+		case substitution.On:
+			reread(p, env, u, o, after, masked)
+		case substitution.Unknown:
+			if !o.From.OptedOut && len(substitution.Sites(o)) > 0 {
+				doubtful(p, env, u)
+			}
+		}
+		labels(p, env, u, after)
+	}
+	if u.Substitution != nil {
+		joined(p, env, u)
+	}
+}
+
 // reread compares what substitution gives with what the object has.
-func reread(p *rule.Pass, env *facts.Environment, u *facts.Unit, built, final *facts.Object) {
+func reread(p *rule.Pass, env *facts.Environment, u *facts.Unit, built, after *facts.Object, masked map[string]bool) {
 	for _, s := range substitution.Sites(built) {
-		if s.Key || isMetadataText(s.Path) {
-			continue
-		}
-		res, err := subst.Eval(s.Text, substitution.Lookup(u.Substitution), substitution.Options(u.Substitution, u.Substitution.Strict))
-		if err != nil || len(res.Opaque) > 0 || len(res.Segments) == 0 || strings.Contains(s.Text, "**SOPS**") {
-			continue
-		}
-		got := final.Get(s.Path...)
-		what, severity := changed(s.Path, built, res.Text, got)
-		if what == "" {
+		res, err := substitution.Eval(u, s.Text)
+		if err != nil || len(res.Segments) == 0 || strings.Contains(s.Text, "**SOPS**") {
 			continue
 		}
 		seg := res.Segments[0]
-		span, certainty := s.Span(seg.In, seg.InEnd)
-		f := rule.Finding{Severity: severity, Environment: env.Name, Unit: u.ID, Object: final.Ref, Path: s.Path, Span: span, Certainty: certainty,
-			Message: fmt.Sprintf("%s with %s %s", short(s.Text[seg.In:seg.InEnd]), strconv.Quote(short(res.Text)), what),
-			Breaks:  "the cluster gets " + describe(got) + " in " + shown(final.Ref, s.Path),
-		}
-		if mustBeText(built.Ref, s.Path) {
-			f.Breaks += "; the API server takes nothing but a text there, and refuses the object and all that is applied with it"
-		}
-		if v, ok := u.Substitution.Variables[seg.Name]; ok {
-			f.Because = append(f.Because, becauseSet(v)...)
-		}
-		f.Fixes = []rule.Fix{
-			{Message: fmt.Sprintf("put quotes into the value: %s: '\"%s\"'", seg.Name, short(res.Text))},
-			{Message: fmt.Sprintf("or write ${quote}%s${quote}, with a variable quote whose value is a double quote", short(s.Text[seg.In:seg.InEnd]))},
-		}
-		p.Report(f)
-	}
-}
-
-// changed says what became of a text, and how much it weighs; empty when nothing did that anybody would mind.
-func changed(path model.Path, o *facts.Object, text string, got any) (string, rule.Severity) {
-	textual := mustBeText(o.Ref, path)
-	weight := rule.Warning
-	if textual || isVersion(path) {
-		weight = rule.Error
-	}
-	switch v := got.(type) {
-	case string:
-		switch {
-		case v == text || len(text) > 1 && (text[0] == '"' || text[0] == '\'') && text[len(text)-1] == text[0]:
-			return "", ""
-		case strings.TrimSpace(v) == strings.TrimSpace(text):
-			if textual {
-				return "loses the blanks around it", rule.Warning
+		if seg.Opaque && len(res.Segments) == 1 && seg.In == 0 && seg.InEnd == len(s.Text) && substitution.TextField(built.Ref, s.Path) {
+			if v := u.Substitution.Variables[seg.Name]; v.Secret || v.Unknown != nil && v.Unknown.Code == model.CodeEncrypted {
+				masked[seg.Name] = true
 			}
-			return "", ""
-		case strings.Contains(v, "**SOPS**"):
-			return "", ""
 		}
-		return fmt.Sprintf("is read as %s", strconv.Quote(short(v))), rule.Error
-	case nil:
+		at, ok := substitution.PathAfter(u, s.Path)
+		if len(res.Opaque) > 0 || !ok {
+			continue
+		}
+		got := after.Get(at...)
+		what, severity := "", rule.Error
 		switch {
-		case text == "" && !textual:
-			return "", "" // a default of nothing is how a value is left unset
-		case strings.HasPrefix(text, "&") || strings.HasPrefix(text, "#"):
-			return "is read as nothing", rule.Error
-		case textual:
-			return "is read as null", rule.Error
+		case s.Key:
+			what = otherKey(after, at)
+		case has(after, at):
+			if _, text := got.(string); substitution.MetadataText(at) && !text {
+				continue // labels tells of it
+			}
+			what, severity = changed(built.Ref, at, res, got)
 		}
-		return "", ""
-	case bool:
-		if text != strconv.FormatBool(v) {
-			return fmt.Sprintf("is read as the boolean %t", v), weight
+		if what == "" {
+			continue
 		}
-		if textual {
-			return "is read as a boolean", rule.Error
-		}
-	case float64:
-		printed := facts.Text(v)
-		switch {
-		case printed == text && textual:
-			return "is read as a number", rule.Error
-		case printed == text:
-		case allDigits(text) && text[0] != '0':
-			return fmt.Sprintf("is read as the number %s, which is another", printed), rule.Error
-		default:
-			return fmt.Sprintf("is read as the number %s", printed), weight
-		}
-	case map[string]any, []any:
-		if textual {
-			return "is read as " + describe(v), rule.Error
-		}
+		p.Report(rereadFinding(env, u, s, after.Ref, seg, res.Text, got, what, severity))
 	}
-	return "", ""
 }
 
-func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
-
-// describe says what kind of value it is.
-func describe(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return fmt.Sprintf("the boolean %t", v)
-	case float64:
-		return "the number " + facts.Text(v)
-	case map[string]any:
-		return "a map"
-	case []any:
-		return "a list"
-	case string:
-		return "the text " + strconv.Quote(short(v))
+func rereadFinding(env *facts.Environment, u *facts.Unit, s substitution.Site, ref model.Ref, seg subst.Segment, text string, got any, what string, severity rule.Severity) rule.Finding {
+	span, certainty := s.Span(seg.In, seg.InEnd)
+	expression := short(s.Text[seg.In:seg.InEnd])
+	f := rule.Finding{Severity: severity, Environment: env.Name, Unit: u.ID, Object: ref, Path: s.Path, Span: span, Certainty: certainty,
+		Message: fmt.Sprintf("%s with %s %s", expression, strconv.Quote(short(text)), what),
+		Breaks:  "the cluster gets " + describe(got) + " in " + shown(ref, s.Path),
 	}
-	return "something else"
-}
-
-// isVersion tells whether a field is a version by its name, so that 1.10 and 1.1 are not one.
-func isVersion(p model.Path) bool {
-	key, _ := p[len(p)-1].(string)
-	lower := strings.ToLower(key)
-	return lower == "tag" || lower == "image" || strings.HasSuffix(lower, "version")
-}
-
-// isMetadataText tells whether a value is a label or an annotation of the object, which labels looks at.
-func isMetadataText(p model.Path) bool {
-	return len(p) == 3 && p[0] == "metadata" && (p[1] == "labels" || p[1] == "annotations")
+	_, isText := got.(string)
+	switch {
+	case s.Key:
+		f.Breaks = "the cluster gets a key in " + shown(ref, s.Path[:len(s.Path)-1]) + " that nobody wrote"
+	case !isText && substitution.TextField(ref, s.Path):
+		f.Breaks += "; the API server takes nothing but a text there, and refuses the object and all that is applied with it"
+	}
+	if v, ok := u.Substitution.Variables[seg.Name]; ok {
+		f.Because = append(f.Because, becauseSet(v)...)
+	}
+	f.Fixes = []rule.Fix{
+		{Message: fmt.Sprintf("put quotes into the value: %s: '\"%s\"'", seg.Name, short(text))},
+		{Message: fmt.Sprintf("or write ${quote}%s${quote}, with a variable quote whose value is a double quote", expression)},
+	}
+	return f
 }
 
 // mustBeText tells whether the API server takes nothing but a text at a path.
-func mustBeText(ref model.Ref, p model.Path) bool {
-	if len(p) == 0 {
-		return false
-	}
-	last, _ := p[len(p)-1].(string)
-	parent := ""
-	if len(p) > 1 {
-		parent, _ = p[len(p)-2].(string)
-	}
-	group, _, grouped := strings.Cut(ref.APIVersion, "/")
-	if p[0] == "apiVersion" || p[0] == "kind" {
-		return true
-	}
-	if p[0] == "metadata" {
-		return len(p) == 2 && (last == "name" || last == "namespace") || len(p) == 3 && (p[1] == "labels" || p[1] == "annotations")
-	}
-	switch {
-	case !grouped && (ref.Kind == "ConfigMap" || ref.Kind == "Secret"):
-		return len(p) == 2 && slices.Contains([]any{"data", "stringData", "binaryData"}, p[0]) || ref.Kind == "Secret" && last == "type"
-	case ref.Kind == "StorageClass" && group == "storage.k8s.io":
-		return len(p) == 2 && p[0] == "parameters"
-	case group == "kustomize.toolkit.fluxcd.io":
-		return parent == "substitute" || len(p) == 2 && slices.Contains([]string{"path", "targetNamespace", "interval", "timeout", "retryInterval", "namePrefix", "nameSuffix", "serviceAccountName"}, last) ||
-			parent == "sourceRef"
-	case group == "helm.toolkit.fluxcd.io":
-		return len(p) > 1 && p[1] != "values" && slices.Contains([]string{"version", "interval", "timeout", "releaseName", "targetNamespace", "chart", "name", "namespace"}, last)
-	}
-	if grouped && !slices.Contains([]string{"apps", "batch"}, group) {
-		return false // a custom resource: its schema is not known here
-	}
-	switch parent {
-	case "matchLabels", "nodeSelector", "selector", "labels", "annotations":
-		return true
-	}
-	if last == "value" && len(p) > 2 {
-		if _, index := p[len(p)-2].(int); index {
-			return p[len(p)-3] == "env"
-		}
-	}
-	if _, index := p[len(p)-1].(int); index {
-		return parent == "args" || parent == "command"
-	}
-	return false
-}
+func mustBeText(ref model.Ref, p model.Path) bool { return substitution.TextField(ref, p) }
 
 // labels finds labels and annotations that are no texts, with substitution or without.
 func labels(p *rule.Pass, env *facts.Environment, u *facts.Unit, o *facts.Object) {
@@ -282,17 +200,26 @@ func labels(p *rule.Pass, env *facts.Environment, u *facts.Unit, o *facts.Object
 		}
 		sortStrings(keys)
 		for _, k := range keys {
-			if _, ok := m[k].(string); ok {
-				continue
+			if _, ok := m[k].(string); ok || m[k] == nil && field == "annotations" {
+				continue // an annotation of null is an empty one
 			}
 			at := model.Path{"metadata", field, k}
-			f := rule.Finding{Environment: env.Name, Unit: u.ID, Object: o.Ref, Path: at, Certainty: model.CertaintyObject,
+			f := rule.Finding{Environment: env.Name, Object: o.Ref, Path: at, Certainty: model.CertaintyObject,
 				Message: fmt.Sprintf("%s %s is %s, and no text", strings.TrimSuffix(field, "s"), k, describe(m[k])),
 				Breaks:  "every label of " + o.Ref.String() + " is lost: kustomize-controller reads none of a set with one that is no text, and writes its own two in their place",
 				Fixes:   []rule.Fix{{Message: "quote the value"}},
 			}
-			if field == "annotations" {
+			switch {
+			case u == nil:
+				f.Breaks = "the API server refuses " + o.Ref.String()
+			case field == "annotations" && !exists(u, []any{"spec", "commonMetadata", "annotations"}):
 				f.Breaks = "the API server refuses " + o.Ref.String() + ", and nothing that is applied with it is applied"
+			case field == "annotations":
+				f.Breaks = "every annotation of " + o.Ref.String() + " is lost: kustomize-controller reads none of a set with one that is no text, and writes those of spec.commonMetadata in their place"
+			}
+			if u != nil {
+				f.Unit = u.ID
+				f.Span = model.Span{File: u.Path}
 			}
 			if o.Trace != nil {
 				origin := o.Trace.Origin(at)
@@ -311,12 +238,9 @@ func labels(p *rule.Pass, env *facts.Environment, u *facts.Unit, o *facts.Object
 
 // joined finds variables of several lines, which lose their line feeds, where an expression uses them.
 func joined(p *rule.Pass, env *facts.Environment, u *facts.Unit) {
-	if u.Substitution == nil {
-		return
-	}
 	for name, v := range u.Substitution.Variables {
-		if v.Secret || v.Unknown != nil || !v.Lines {
-			continue
+		if v.Unknown != nil || !v.Lines || !v.Secret && json.Valid([]byte(v.Value)) {
+			continue // JSON bears it
 		}
 		site, at := firstUse(u, name)
 		if site == nil {

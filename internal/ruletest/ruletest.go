@@ -6,15 +6,16 @@
 //   - `# want TG0301 "regexp"` at the end of a line: a finding of that rule begins on the line, and its message
 //     matches. Several may follow each other.
 //   - A file named want, for lines that bear no comment: `apps/x.yaml:12 TG0301 "regexp"`, with or without a column.
-//   - Everything that is wanted is found, and everything that is found is wanted.
+//   - Everything that is wanted is found, and everything that is found is wanted. Something is rendered.
 //   - Files below fixed/ lie over the others for a second run, in which nothing is found.
 //   - A file named flags has options, one a line: `flux-version 2.8`, `env NAME`, `entry NAME=PATH`,
-//     `cluster-objects FILE`, `vars ENV=FILE`, `age-key` (the reference platform's), and `over reference`, which lays
+//     `cluster-objects FILE`, `vars ENV=FILE`, `age-key` (the reference platform's), and `overlay reference`, which lays
 //     the archive over the reference platform.
 package ruletest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -41,7 +42,14 @@ func Run(t *testing.T, file string) {
 	dir := t.TempDir()
 	Write(t, dir, a, false)
 	r := Check(t, dir, a)
-	compare(t, dir, r, wants(t, a))
+	Rendered(t, r)
+	wanted, err := wants(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range compare(dir, r, wanted) {
+		t.Error(problem)
+	}
 	fixed := false
 	for _, f := range a.Files {
 		fixed = fixed || strings.HasPrefix(f.Name, "fixed/")
@@ -49,17 +57,30 @@ func Run(t *testing.T, file string) {
 	if fixed {
 		dir := t.TempDir()
 		Write(t, dir, a, true)
-		for _, f := range Check(t, dir, a).Findings {
+		r := Check(t, dir, a)
+		Rendered(t, r)
+		for _, f := range r.Findings {
 			t.Errorf("mended, it still has %s", line(f))
 		}
 	}
+}
+
+// Rendered refuses a repository in which there is nothing that a rule could speak of: without findings it says nothing.
+func Rendered(t testing.TB, r *report.Check) {
+	t.Helper()
+	for _, e := range r.Environments {
+		if e.Units > 0 && e.Objects > 0 || len(r.Findings) > 0 {
+			return
+		}
+	}
+	t.Errorf("nothing is rendered: %d environments, warnings %q", len(r.Environments), r.Warnings)
 }
 
 // Write puts an archive's repository into a directory; mended lays what is below fixed/ over it.
 func Write(t testing.TB, dir string, a *txtar.Archive, mended bool) {
 	t.Helper()
 	for _, l := range flags(a) {
-		if l == "over reference" {
+		if l == "overlay reference" {
 			if err := os.CopyFS(dir, reference.FS); err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +133,7 @@ func Check(t testing.TB, dir string, a *txtar.Archive) *report.Check {
 			req.Getenv = func(name string) string {
 				return map[string]string{"SOPS_AGE_KEY": reference.TestAgeKey()}[name]
 			}
-		case "over", "":
+		case "overlay", "":
 		default:
 			t.Fatalf("flags: %q", l)
 		}
@@ -130,58 +151,68 @@ type want struct {
 	line    int
 	column  int
 	rule    string
+	quoted  string
 	pattern *regexp.Regexp
 	found   bool
 }
 
 var (
-	wantComment = regexp.MustCompile(`[#*] want ((?:TG\d{4} "(?:[^"\\]|\\.)*"\s*)+)`)
+	wantMarker  = regexp.MustCompile(`[#*] *want\b.*\bTG\d`)
+	wantComment = regexp.MustCompile(`[#*] want ((?:TG\d{4} "(?:[^"\\]|\\.)*"\s*)+)(?:\*/)?$`)
 	wantEntry   = regexp.MustCompile(`(TG\d{4}) ("(?:[^"\\]|\\.)*")`)
 	wantLine    = regexp.MustCompile(`^(\S+?):(\d+)(?::(\d+))? (TG\d{4}) ("(?:[^"\\]|\\.)*")$`)
 )
 
-func wants(t *testing.T, a *txtar.Archive) []*want {
-	t.Helper()
+// wants reads what an archive wants, and refuses what looks like it and is not.
+func wants(a *txtar.Archive) ([]*want, error) {
 	var out []*want
-	pattern := func(quoted string) *regexp.Regexp {
-		s, err := strconv.Unquote(quoted)
-		if err != nil {
-			t.Fatalf("%s: %v", quoted, err)
-		}
-		return regexp.MustCompile(s)
-	}
 	for _, f := range a.Files {
 		if strings.HasPrefix(f.Name, "fixed/") {
 			continue
 		}
 		for i, l := range strings.Split(string(f.Data), "\n") {
-			if f.Name == "want" {
-				if l = strings.TrimSpace(l); l == "" {
-					continue
-				}
-				m := wantLine.FindStringSubmatch(l)
+			l = strings.TrimRight(l, "\r")
+			var list []*want
+			switch {
+			case f.Name == "want" && strings.TrimSpace(l) != "":
+				m := wantLine.FindStringSubmatch(strings.TrimSpace(l))
 				if m == nil {
-					t.Fatalf("want:%d: %q", i+1, l)
+					return nil, fmt.Errorf("want:%d: %q is not FILE:LINE TGNNNN \"PATTERN\"", i+1, l)
 				}
 				line, _ := strconv.Atoi(m[2])
 				column, _ := strconv.Atoi(m[3])
-				out = append(out, &want{file: m[1], line: line, column: column, rule: m[4], pattern: pattern(m[5])})
-				continue
-			}
-			if m := wantComment.FindStringSubmatch(l); m != nil {
+				list = []*want{{file: m[1], line: line, column: column, rule: m[4], quoted: m[5]}}
+			case wantMarker.MatchString(l):
+				m := wantComment.FindStringSubmatch(l)
+				if m == nil {
+					return nil, fmt.Errorf("%s:%d: %q is not # want TGNNNN \"PATTERN\" at the end of a line", f.Name, i+1, l)
+				}
 				for _, e := range wantEntry.FindAllStringSubmatch(m[1], -1) {
-					out = append(out, &want{file: f.Name, line: i + 1, rule: e[1], pattern: pattern(e[2])})
+					list = append(list, &want{file: f.Name, line: i + 1, rule: e[1], quoted: e[2]})
 				}
 			}
+			for _, w := range list {
+				text, err := strconv.Unquote(w.quoted)
+				if err != nil {
+					return nil, fmt.Errorf("%s:%d: %s: %w", f.Name, i+1, w.quoted, err)
+				}
+				if w.pattern, err = regexp.Compile(text); err != nil {
+					return nil, fmt.Errorf("%s:%d: %w", f.Name, i+1, err)
+				}
+			}
+			out = append(out, list...)
 		}
 	}
-	return out
+	return out, nil
 }
 
-func compare(t *testing.T, dir string, r *report.Check, wanted []*want) {
-	t.Helper()
+// compare gives what is wrong: what was found and not wanted, in the form of the file want, and the reverse.
+func compare(dir string, r *report.Check, wanted []*want) []string {
+	var problems []string
 	for _, f := range r.Findings {
-		Sound(t, dir, f)
+		for _, err := range unsound(dir, f) {
+			problems = append(problems, fmt.Sprintf("%s: %v", line(f), err))
+		}
 		hit := false
 		for _, w := range wanted {
 			if !w.found && w.file == f.File && w.line == f.Line && w.rule == f.Rule && (w.column == 0 || w.column == f.Column) && w.pattern.MatchString(f.Message) {
@@ -190,46 +221,66 @@ func compare(t *testing.T, dir string, r *report.Check, wanted []*want) {
 			}
 		}
 		if !hit {
-			t.Errorf("not wanted:\n%s", line(f))
+			problems = append(problems, fmt.Sprintf("not wanted, in %v; if it is right, paste into the file want:\n%s", f.Environments, line(f)))
 		}
 	}
 	for _, w := range wanted {
 		if !w.found {
-			t.Errorf("not found: %s:%d:%d %s %q", w.file, w.line, w.column, w.rule, w.pattern)
+			problems = append(problems, fmt.Sprintf("not found: %s:%d:%d %s %s", w.file, w.line, w.column, w.rule, w.quoted))
 		}
 	}
+	return problems
 }
 
+// line is a finding as the file want writes it.
 func line(f report.Finding) string {
-	return fmt.Sprintf("%s:%d:%d %s %q %v", f.File, f.Line, f.Column, f.Rule, regexp.QuoteMeta(f.Message), f.Environments)
+	return fmt.Sprintf("%s:%d:%d %s %q", f.File, f.Line, f.Column, f.Rule, regexp.QuoteMeta(f.Message))
 }
 
 // Sound holds a finding to what every finding has: a place that exists, something that breaks, a way to mend it, and
 // reasons whose places exist.
 func Sound(t testing.TB, dir string, f report.Finding) {
 	t.Helper()
-	if f.Message == "" || f.Breaks == "" || len(f.Fixes) == 0 {
-		t.Errorf("%s: message %q, breaks %q, %d fixes", line(f), f.Message, f.Breaks, len(f.Fixes))
-	}
-	if err := exists(dir, f.File, f.Line, f.Column, f.EndLine, f.EndColumn); err != nil {
+	for _, err := range unsound(dir, f) {
 		t.Errorf("%s: %v", line(f), err)
-	}
-	for _, b := range f.Because {
-		if b.File != "" {
-			if err := exists(dir, b.File, b.Line, b.Column, b.EndLine, b.EndColumn); err != nil {
-				t.Errorf("%s: because: %v", line(f), err)
-			}
-		}
-	}
-	for _, fix := range f.Fixes {
-		for _, e := range fix.Edits {
-			if err := exists(dir, e.File, e.Line, e.Column, e.EndLine, e.EndColumn); err != nil {
-				t.Errorf("%s: edit: %v", line(f), err)
-			}
-		}
 	}
 }
 
+func unsound(dir string, f report.Finding) (problems []error) {
+	if f.Message == "" || f.Breaks == "" || len(f.Fixes) == 0 {
+		problems = append(problems, fmt.Errorf("message %q, breaks %q, %d fixes", f.Message, f.Breaks, len(f.Fixes)))
+	}
+	if err := exists(dir, f.File, f.Line, f.Column, f.EndLine, f.EndColumn); err != nil {
+		problems = append(problems, err)
+	}
+	for _, b := range f.Because {
+		if b.Message == "" {
+			problems = append(problems, fmt.Errorf("because of %s:%d, without a message", b.File, b.Line))
+		}
+		if b.File == "" {
+			continue
+		}
+		if err := exists(dir, b.File, b.Line, b.Column, b.EndLine, b.EndColumn); err != nil {
+			problems = append(problems, fmt.Errorf("because %s: %w", b.Message, err))
+		}
+	}
+	for _, fix := range f.Fixes {
+		if fix.Message == "" {
+			problems = append(problems, errors.New("a fix without a message"))
+		}
+		for _, e := range fix.Edits {
+			if err := exists(dir, e.File, e.Line, e.Column, e.EndLine, e.EndColumn); err != nil {
+				problems = append(problems, fmt.Errorf("edit of %s: %w", fix.Message, err))
+			} else if e.Line == 0 {
+				problems = append(problems, fmt.Errorf("edit of %s: no place in %s", fix.Message, e.File))
+			}
+		}
+	}
+	return problems
+}
+
+// exists tells whether a span is one of a file: a file or folder without a position, or what begins and ends within its
+// lines.
 func exists(dir, file string, l, c, el, ec int) error {
 	data, err := fs.ReadFile(os.DirFS(dir), file)
 	if err != nil {
@@ -241,7 +292,7 @@ func exists(dir, file string, l, c, el, ec int) error {
 	if l == 0 {
 		return nil
 	}
-	lines := strings.Split(string(data), "\n")
+	lines := strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
 	if l < 1 || el < l || el > len(lines) || c < 1 || el == l && ec < c {
 		return fmt.Errorf("%s:%d:%d-%d:%d is no span of a file of %d lines", file, l, c, el, ec, len(lines))
 	}

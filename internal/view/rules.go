@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -91,43 +92,80 @@ func archive(b *strings.Builder, text string, found []report.Finding) {
 	}
 }
 
-// difference writes the lines of the good example that the bad one has not, file by file.
+// difference writes what makes the good example of the bad one, file by file, with a line around each change.
 func difference(b *strings.Builder, bad, good string) {
-	before := map[string]map[string]int{}
-	for _, f := range files(bad) {
-		before[f.name] = map[string]int{}
-		for line := range strings.SplitSeq(f.text, "\n") {
-			before[f.name][line]++
+	before, after := files(bad), files(good)
+	text := map[string]string{}
+	for _, f := range after {
+		text[f.name] = f.text
+	}
+	for _, f := range before {
+		change(b, f.name, f.text, text[f.name])
+		delete(text, f.name)
+	}
+	for _, f := range after {
+		if _, isNew := text[f.name]; isNew {
+			change(b, f.name, "", f.text)
 		}
 	}
-	for _, f := range files(good) {
-		var lines []string
-		have := before[f.name]
-		for line := range strings.SplitSeq(strings.TrimRight(f.text, "\n"), "\n") {
-			if have[line] > 0 {
-				have[line]--
-				continue
-			}
-			lines = append(lines, "    + "+line)
-		}
-		if len(lines) > 0 {
-			fmt.Fprintf(b, "    # %s\n%s\n\n", f.name, strings.Join(lines, "\n"))
-			delete(before, f.name)
+}
+
+// change writes the lines of a file that go and come; nothing where none do.
+func change(b *strings.Builder, name, before, after string) {
+	lines := diff(linesOf(before), linesOf(after))
+	if !slices.ContainsFunc(lines, changed) {
+		return
+	}
+	fmt.Fprintf(b, "    # %s\n", name)
+	for i, l := range lines {
+		if changed(l) || i > 0 && changed(lines[i-1]) || i+1 < len(lines) && changed(lines[i+1]) {
+			b.WriteString(strings.TrimRight("    "+l, " ") + "\n")
 		}
 	}
-	for _, f := range files(bad) {
-		if have, left := before[f.name]; left {
-			var lines []string
-			for line := range strings.SplitSeq(strings.TrimRight(f.text, "\n"), "\n") {
-				if have[line] > 0 {
-					lines = append(lines, "    - "+line)
-				}
-			}
-			if len(lines) > 0 {
-				fmt.Fprintf(b, "    # %s\n%s\n\n", f.name, strings.Join(lines, "\n"))
+	b.WriteByte('\n')
+}
+
+func changed(line string) bool { return line[0] != ' ' }
+
+func linesOf(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+// diff gives the lines of two short texts, marked with what becomes of them, so that as many as possible stay.
+func diff(a, b []string) []string {
+	// common[i][j] is how many lines a[i:] and b[j:] can share.
+	common := make([][]int, len(a)+1)
+	for i := range common {
+		common[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
 			}
 		}
 	}
+	var out []string
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			out = append(out, "  "+a[i])
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+			out = append(out, "- "+a[i])
+			i++
+		default:
+			out = append(out, "+ "+b[j])
+			j++
+		}
+	}
+	return out
 }
 
 type exampleFile struct{ name, text string }

@@ -1,7 +1,7 @@
 package yamlpos
 
 import (
-	"bytes"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -9,92 +9,114 @@ import (
 	yaml3 "go.yaml.in/yaml/v3"
 )
 
-// run is a piece of a scalar: n bytes of the value and what they were decoded from. In a same run they are the same
-// bytes one by one; otherwise, as for an escape or a folded line break, only its ends are known.
+// run is a piece of a scalar: n bytes of the value and the source [from, to) that they were decoded from. In a same run
+// they are the same bytes one by one; otherwise, as for an escape or a folded line break, only its ends are known.
 type run struct {
-	value, n   int
-	source, to int
-	same       bool
+	value, n int
+	from, to int
+	same     bool
 }
 
-// walk is a scalar with its source beside it. ok tells that the walk gave the value; stop is the end in the source.
+// walk is a scalar with its source beside it. ok tells that the walk gave the value. Its runs follow each other without a
+// gap in the value; a gap in the source was decoded to nothing.
 type walk struct {
-	runs []run
-	stop int
-	ok   bool
+	runs  []run
+	begin int // of the content in the source
+	stop  int // the end of the scalar in the source
+	ok    bool
+}
+
+// part leads the bytes [from, to) of the value to the source.
+func (w *walk) part(from, to int) (start, end int, ok bool) {
+	if !w.ok {
+		return 0, 0, false
+	}
+	start, ok = w.start(from)
+	end = start
+	if ok && from < to {
+		end, ok = w.end(to)
+	}
+	return min(start, w.stop), min(end, w.stop), ok && start <= end
 }
 
 // start leads a byte of the value to the source.
 func (w *walk) start(at int) (int, bool) {
-	for _, r := range w.runs {
-		switch {
-		case at < r.value || at >= r.value+r.n:
-		case r.same:
-			return r.source + at - r.value, true
-		default:
-			return r.source, at == r.value
+	i := sort.Search(len(w.runs), func(i int) bool { return w.runs[i].value+w.runs[i].n > at })
+	if i == len(w.runs) {
+		if i == 0 {
+			return w.begin, at == 0
 		}
+		return w.runs[i-1].to, true
 	}
-	if n := len(w.runs); n > 0 && at == w.runs[n-1].value+w.runs[n-1].n {
-		return w.runs[n-1].to, true
+	r := w.runs[i]
+	if r.same {
+		return r.from + at - r.value, true
 	}
-	return w.stop, at == 0
+	return r.from, at == r.value
 }
 
 // end leads the end of a part to the source.
 func (w *walk) end(at int) (int, bool) {
-	for _, r := range w.runs {
-		switch {
-		case at <= r.value || at > r.value+r.n:
-		case r.same:
-			return r.source + at - r.value, true
-		default:
-			return r.to, at == r.value+r.n
-		}
+	i := sort.Search(len(w.runs), func(i int) bool { return w.runs[i].value+w.runs[i].n >= at })
+	if i == len(w.runs) {
+		return 0, false
 	}
-	return 0, false
+	r := w.runs[i]
+	if r.same {
+		return r.from + at - r.value, true
+	}
+	return r.to, at == r.value+r.n
 }
 
-// walker goes along the source and the value at once.
+// lineBreak is one of the source, and what the parser's read_line makes of it: LS and PS stay, others become LF.
+type lineBreak struct {
+	from, to int
+	text     string
+}
+
+// walker goes along the source and the value at once. It does what yaml.v3's scanner does (scannerc.go, the functions are
+// named below), with the value at hand: each byte that it would give is compared.
 type walker struct {
-	data  []byte
-	value string
-	at    int // in data
-	v     int // in value
-	runs  []run
+	text   []byte // the source
+	value  string
+	at     int // in text
+	v      int // in value
+	begin  int
+	keep   bool // the runs
+	runs   []run
+	breaks []lineBreak // those that lie before the next text
 }
 
-// walkScalar walks the source of a scalar that begins at an offset.
-func walkScalar(data []byte, offset int, style yaml3.Style, value string) walk {
-	if offset > len(data) {
-		return walk{}
-	}
-	w := &walker{data: data, value: value, at: offset}
-	ok := false
+// walkScalar walks the source of a scalar that begins at an offset. Without keep it gives no runs.
+func walkScalar(text []byte, offset int, style yaml3.Style, value string, keep bool) walk {
+	w := &walker{text: text, value: value, at: offset, begin: offset, keep: keep}
+	var ok bool
 	switch {
 	case style&yaml3.DoubleQuotedStyle != 0:
-		ok = w.double()
+		ok = w.quoted('"')
 	case style&yaml3.SingleQuotedStyle != 0:
-		ok = w.single()
+		ok = w.quoted('\'')
 	case style&yaml3.LiteralStyle != 0:
-		ok = w.block(false)
+		ok = w.block('|')
 	case style&yaml3.FoldedStyle != 0:
-		ok = w.block(true)
+		ok = w.block('>')
 	default:
 		ok = w.plain()
 	}
-	return walk{w.runs, w.at, ok && w.v == len(value)}
+	return walk{w.runs, w.begin, w.at, ok && w.v == len(value)}
 }
 
 // copy takes n bytes that are the same on both sides.
 func (w *walker) copy(n int) bool {
-	if w.v+n > len(w.value) || w.at+n > len(w.data) || w.value[w.v:w.v+n] != string(w.data[w.at:w.at+n]) {
+	if w.v+n > len(w.value) || w.value[w.v:w.v+n] != string(w.text[w.at:w.at+n]) {
 		return false
 	}
 	if n == 0 {
 		return true
 	}
-	if k := len(w.runs) - 1; k >= 0 && w.runs[k].same && w.runs[k].to == w.at {
+	if !w.keep {
+		// The runs are not asked for.
+	} else if k := len(w.runs) - 1; k >= 0 && w.runs[k].same && w.runs[k].to == w.at {
 		w.runs[k].n += n
 		w.runs[k].to += n
 	} else {
@@ -105,242 +127,174 @@ func (w *walker) copy(n int) bool {
 	return true
 }
 
-// turn takes source bytes up to an offset that were decoded to a text.
-func (w *walker) turn(to int, text string) bool {
+// turn takes the source [from, to) that was decoded to a text.
+func (w *walker) turn(from, to int, text string) bool {
 	if !strings.HasPrefix(w.value[w.v:], text) {
 		return false
 	}
-	if text != "" {
-		w.runs = append(w.runs, run{w.v, len(text), w.at, to, false})
+	if text != "" && w.keep {
+		w.runs = append(w.runs, run{w.v, len(text), from, to, false})
 	}
 	w.v += len(text)
 	w.at = to
 	return true
 }
 
-// breakAt tells whether blanks and a line break begin at an offset, gives how many breaks follow with nothing but blanks
-// between them, and the offset of the next text.
-func breakAt(data []byte, at int) (breaks, next int) {
-	for i := at; ; {
-		for i < len(data) && isBlank(data[i]) {
-			i++
-		}
-		if i >= len(data) || data[i] != '\n' {
-			if breaks == 0 {
-				return 0, at
-			}
-			return breaks, i
-		}
-		breaks++
-		i++
+// isBlankOrBreak is what ends a stretch of text that is the same on both sides.
+func (w *walker) isBlankOrBreak(at int) bool {
+	switch w.text[at] {
+	case ' ', '\t', '\n', '\r':
+		return true
+	case 0xC2, 0xE2:
+		return breakLen(w.text, at) > 0
 	}
+	return false
 }
 
-// folded takes a line break of a plain or quoted scalar: one is a blank, more are one less.
-func (w *walker) folded() (took, ok bool) {
-	if w.at >= len(w.data) || !isBlank(w.data[w.at]) && w.data[w.at] != '\n' {
-		return false, true
+// takeBreak adds the line break at an offset to the breaks, and gives where it ends.
+func (w *walker) takeBreak(at int) int {
+	b := lineBreak{at, at + breakLen(w.text, at), "\n"}
+	if w.text[at] == 0xE2 {
+		b.text = string(w.text[b.from:b.to])
 	}
-	breaks, next := breakAt(w.data, w.at)
-	switch breaks {
-	case 0:
-		return false, true
-	case 1:
-		return true, w.turn(next, " ")
-	}
-	return true, w.turn(next, strings.Repeat("\n", breaks-1))
+	w.breaks = append(w.breaks, b)
+	return b.to
 }
 
-func (w *walker) plain() bool {
-	for w.v < len(w.value) {
-		took, ok := w.folded()
-		if !ok {
-			return false
-		}
-		if !took && !w.copy(1) {
+// give takes breaks as they are.
+func (w *walker) give(breaks []lineBreak) bool {
+	for _, b := range breaks {
+		if !w.turn(b.from, b.to, b.text) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *walker) single() bool {
-	if w.at >= len(w.data) || w.data[w.at] != '\'' {
-		return false
-	}
-	for w.at++; w.at < len(w.data); {
-		if w.data[w.at] == '\'' {
-			if w.at+1 >= len(w.data) || w.data[w.at+1] != '\'' {
-				w.at++
-				return true
-			}
-			if !w.turn(w.at+2, "'") {
-				return false
-			}
-			continue
-		}
-		took, ok := w.folded()
-		if !ok || !took && !w.copy(1) {
-			return false
-		}
-	}
-	return false
-}
-
-// escapes are those of one letter (YAML 1.1 section 5.6, as yaml.v3 scannerc.go has them).
-var escapes = map[byte]string{
-	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
-	' ': " ", '"': "\"", '\'': "'", '\\': "\\", '/': "/", 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
-}
-
-func (w *walker) double() bool {
-	if w.at >= len(w.data) || w.data[w.at] != '"' {
-		return false
-	}
-	for w.at++; w.at < len(w.data); {
-		switch c := w.data[w.at]; {
-		case c == '"':
-			w.at++
-			return true
-		case c == '\\':
-			if !w.escape() {
-				return false
-			}
-		default:
-			took, ok := w.folded()
-			if !ok || !took && !w.copy(1) {
-				return false
-			}
-		}
-	}
-	return false
-}
-
-func (w *walker) escape() bool {
-	if w.at+1 >= len(w.data) {
-		return false
-	}
-	c := w.data[w.at+1]
-	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
+// fold takes the breaks, folded, before the text at an offset: a single one is a blank, and of more the first is nothing.
+func (w *walker) fold(next int) bool {
+	first := w.breaks[0]
 	switch {
-	case c == '\n' || c == '\r':
-		// The line goes on: the break and the blanks after it are nothing.
-		_, next := breakAt(w.data, w.at+1)
-		i := w.at + 2
-		if c == '\r' {
-			i++
-		}
-		if breaks := bytes.Count(w.data[w.at:next], []byte("\n")); breaks > 1 {
-			return w.turn(next, strings.Repeat("\n", breaks-1))
-		}
-		for i < len(w.data) && isBlank(w.data[i]) {
-			i++
-		}
-		return w.turn(i, "")
-	case digits > 0:
-		end := w.at + 2 + digits
-		if end > len(w.data) {
-			return false
-		}
-		r, err := strconv.ParseUint(string(w.data[w.at+2:end]), 16, 32)
-		return err == nil && r <= utf8.MaxRune && w.turn(end, string(rune(r)))
+	case first.text != "\n":
+		return w.give(w.breaks)
+	case len(w.breaks) == 1:
+		return w.turn(first.from, next, " ")
 	}
-	text, ok := escapes[c]
-	return ok && w.turn(w.at+2, text)
+	w.breaks[1].from = first.from
+	return w.give(w.breaks[1:])
 }
 
-// block walks a literal or folded block.
-func (w *walker) block(fold bool) bool {
-	if w.at >= len(w.data) || w.data[w.at] != '|' && w.data[w.at] != '>' {
-		return false
-	}
-	head := bytes.IndexByte(w.data[w.at:], '\n')
-	if head < 0 {
-		w.at = len(w.data)
-		return w.value == ""
-	}
-	start := w.at
-	stop := start + len(bytes.TrimRight(w.data[start:start+head], " \t\r"))
-	if i := bytes.IndexByte(w.data[start:stop], '#'); i > 0 {
-		stop = start + len(bytes.TrimRight(w.data[start:start+i], " \t"))
-	}
-	w.at = start + head + 1
-	indent := w.indentation()
-	for w.v < len(w.value) && w.at < len(w.data) {
-		end := len(w.data)
-		if i := bytes.IndexByte(w.data[w.at:], '\n'); i >= 0 {
-			end = w.at + i
-		}
-		line := bytes.TrimSuffix(w.data[w.at:end], []byte("\r"))
-		textEnd := w.at + len(line)
-		if in := leading(line); in >= indent {
-			w.at += indent
-			// Trailing blank lines that chomping dropped are no part of the value.
-			if !w.copy(textEnd - w.at) {
-				return false
-			}
-			if in < len(line) {
-				stop = textEnd
-			}
-		} else if in < len(line) {
-			return false
+// space takes the blanks and line breaks before the next text of a plain or quoted scalar. continued: a break that was
+// escaped came before them.
+func (w *walker) space(continued bool) bool {
+	w.breaks = w.breaks[:0]
+	at := w.at
+	for at < len(w.text) {
+		if isBlank(w.text[at]) {
+			at++
+		} else if breakLen(w.text, at) > 0 {
+			at = w.takeBreak(at)
 		} else {
-			w.at = textEnd
-		}
-		if w.v == len(w.value) {
 			break
 		}
-		next := min(end+1, len(w.data))
-		if !w.lineEnd(fold, next) {
-			return false
-		}
 	}
-	ok := w.v == len(w.value)
-	w.at = stop
+	var ok bool
+	switch {
+	case continued:
+		ok = w.give(w.breaks)
+	case len(w.breaks) == 0:
+		return w.copy(at - w.at)
+	default:
+		ok = w.fold(at)
+	}
+	w.at = at
 	return ok
 }
 
-// lineEnd takes the break after a line of a block: a line feed, or in a folded block a blank, or nothing where a fold
-// gave its break already.
-func (w *walker) lineEnd(fold bool, next int) bool {
-	switch {
-	case w.value[w.v] == '\n':
-		return w.turn(next, "\n")
-	case fold && w.value[w.v] == ' ':
-		return w.turn(next, " ")
-	case fold:
-		return w.turn(next, "")
+// plain is yaml_parser_scan_plain_scalar. The value says where it ends.
+func (w *walker) plain() bool {
+	for w.v < len(w.value) {
+		n := 0
+		for limit := min(len(w.value)-w.v, len(w.text)-w.at); n < limit && !w.isBlankOrBreak(w.at+n); n++ {
+		}
+		if n == 0 && (w.at >= len(w.text) || !w.isBlankOrBreak(w.at)) {
+			return false
+		}
+		if !w.copy(n) || w.v < len(w.value) && !w.space(false) {
+			return false
+		}
+	}
+	return true
+}
+
+// quoted is yaml_parser_scan_flow_scalar.
+func (w *walker) quoted(quote byte) bool {
+	if w.at >= len(w.text) || w.text[w.at] != quote {
+		return false
+	}
+	w.at++
+	w.begin = w.at
+	for w.at < len(w.text) {
+		n := 0
+		for w.at+n < len(w.text) {
+			if c := w.text[w.at+n]; c == quote || c == '\\' && quote == '"' || w.isBlankOrBreak(w.at+n) {
+				break
+			}
+			n++
+		}
+		if !w.copy(n) || w.at >= len(w.text) {
+			return false
+		}
+		var ok bool
+		switch c := w.text[w.at]; {
+		case c == '\\' && quote == '"':
+			ok = w.escape()
+		case c != quote:
+			ok = w.space(false)
+		case c == '\'' && w.at+1 < len(w.text) && w.text[w.at+1] == c:
+			ok = w.turn(w.at, w.at+2, "'")
+		default:
+			w.at++
+			return true
+		}
+		if !ok {
+			return false
+		}
 	}
 	return false
 }
 
-// indentation finds how far a block is indented: what the source has before its first text, less what the value has.
-func (w *walker) indentation() int {
-	value := ""
-	for line := range strings.SplitSeq(w.value, "\n") {
-		if strings.Trim(line, " ") != "" {
-			value = line
-			break
-		}
-	}
-	if value == "" {
-		return 0
-	}
-	for at := w.at; at < len(w.data); {
-		end := len(w.data)
-		if i := bytes.IndexByte(w.data[at:], '\n'); i >= 0 {
-			end = at + i
-		}
-		line := bytes.TrimSuffix(w.data[at:end], []byte("\r"))
-		if in := leading(line); in < len(line) {
-			return max(0, in-leading([]byte(value)))
-		}
-		at = end + 1
-	}
-	return 0
+// escapes are those of one letter.
+var escapes = map[byte]string{
+	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
+	' ': " ", '"': "\"", '\'': "'", '\\': "\\", 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
 }
 
-// leading counts the blanks that a line begins with.
-func leading(line []byte) int {
-	return len(line) - len(bytes.TrimLeft(line, " "))
+func (w *walker) escape() bool {
+	at := w.at + 1
+	if at >= len(w.text) {
+		return false
+	}
+	if n := breakLen(w.text, at); n > 0 {
+		w.at = at + n
+		return w.space(true)
+	}
+	digits := 0
+	switch w.text[at] {
+	case 'x':
+		digits = 2
+	case 'u':
+		digits = 4
+	case 'U':
+		digits = 8
+	default:
+		text, ok := escapes[w.text[at]]
+		return ok && w.turn(w.at, at+1, text)
+	}
+	end := at + 1 + digits
+	if end > len(w.text) {
+		return false
+	}
+	r, err := strconv.ParseUint(string(w.text[at+1:end]), 16, 32)
+	return err == nil && r <= utf8.MaxRune && w.turn(w.at, end, string(rune(r)))
 }

@@ -8,6 +8,9 @@
 //   - A walk that does not give the very value that the parser gave says nothing: a wrong place cannot come out.
 //   - Documents are split as kustomize splits them (kyaml kio/byteio_reader.go splitDocuments), each is read by itself,
 //     and one that does not parse takes no other with it.
+//   - Lines of the file end with a line feed and nothing else; columns count characters, a byte order mark at the
+//     beginning of the file is none. Lines that yaml.v3 counts end with other characters too (scannerc.go is_break): At
+//     takes its counting, and every place that comes out has the file's.
 //   - Aliases are not expanded.
 package yamlpos
 
@@ -37,18 +40,20 @@ const (
 type Pos struct{ Offset, Line, Column int }
 
 // Node is a value or a key. Start and End are those of the value itself, without anchor and tag, with quotes; End is
-// exclusive. A block scalar goes from its indicator to the end of its last line that is not empty; a mapping or
-// sequence from its first key or item to the end of its last, in flow style with the brackets. Where the end cannot be
-// told it is the start.
+// exclusive. A block scalar goes from its indicator to the end of its last line of content; a mapping or sequence from
+// its first key or item to the end of its last, in flow style with the brackets. A null that is not written is empty and
+// stands where it could be. Where the end cannot be told it is the start.
 type Node struct {
 	Kind       Kind
-	Value      string // decoded, of a scalar
-	Tag        string // short: !!str, !!int, …
 	Style      yaml3.Style
+	Value      string // decoded, of a scalar; the name of an alias
+	Tag        string // short: !!str, !!int, …
 	Start, End Pos
 	Keys       []*Node // of a mapping, in order
 	Values     []*Node // of a mapping or a sequence
 	Alias      *Node   // what an alias stands for
+
+	key *Node // that it is the value of
 }
 
 // Document is one document of a file.
@@ -63,92 +68,153 @@ type File struct {
 	Documents []*Document
 
 	data  []byte
-	lines []int // the offset of each line's first byte
-	at    map[position]*Node
-	keys  map[*Node]*Node
+	lines []int // the offset of each line's first byte, in data
+	// text is data with LF for CRLF, which is what kyaml gives to the parser, and textLines its lines. Only ends of lines
+	// differ, so a line and a number of bytes in it mean the same in both.
+	text      []byte
+	textLines []int
+	marks     []mark // of all nodes, by position
 
 	mu     sync.Mutex
 	walked *Node // the scalar that was last walked: many parts of one are asked for
 	walk   walk
+	cursor cursor
 }
 
-type position struct{ line, column int }
+// mark is where yaml.v3 says that a node is: a line of the file as its own line and that of its document give it.
+type mark struct {
+	line, column, document int32 // a file of 2 GiB is none that anybody parses
+	node                   *Node
+}
 
 // Parse reads a file. It never fails: a document that is no YAML has an error and no root.
 func Parse(data []byte) *File {
-	f := &File{data: data, at: map[position]*Node{}, keys: map[*Node]*Node{}, lines: []int{0}}
-	for i, c := range data {
-		if c == '\n' {
-			f.lines = append(f.lines, i+1)
-		}
+	f := &File{data: data, text: data}
+	f.lines = lineStarts(data)
+	f.textLines = f.lines
+	if bytes.Contains(data, []byte("\r\n")) {
+		f.text = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+		f.textLines = lineStarts(f.text)
 	}
+	f.cursor = cursor{file: f}
+	b := &builder{file: f, cursor: cursor{file: f}}
 	for start := 0; ; {
-		end, next := documentEnd(data, start)
-		f.document(start, end)
+		end, next := documentEnd(f.text, start)
+		b.parse(start, end)
 		if next == end {
-			return f
+			break
 		}
 		start = next
 	}
+	f.index()
+	return f
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+// lineStarts gives the offset of each line's first character.
+func lineStarts(text []byte) []int {
+	starts := make([]int, 1, bytes.Count(text, []byte("\n"))+1)
+	for at := 0; ; {
+		i := bytes.IndexByte(text[at:], '\n')
+		if i < 0 {
+			break
+		}
+		at += i + 1
+		starts = append(starts, at)
+	}
+	if bytes.HasPrefix(text, byteOrderMark) {
+		starts[0] = len(byteOrderMark)
+	}
+	return starts
 }
 
 // documentEnd gives where the document that begins at start ends, and where the next one begins; both are the end of
-// the data for the last. The separator is `\n---.*\n`.
-func documentEnd(data []byte, start int) (end, next int) {
-	i := bytes.Index(data[start:], []byte("\n---"))
+// the text for the last. The separator is `\n---.*\n`, and its first line feed belongs to the document.
+func documentEnd(text []byte, start int) (end, next int) {
+	i := bytes.Index(text[start:], []byte("\n---"))
 	if i < 0 {
-		return len(data), len(data)
+		return len(text), len(text)
 	}
-	at := start + i
-	j := bytes.IndexByte(data[at+1:], '\n')
+	end = start + i + 1
+	j := bytes.IndexByte(text[end:], '\n')
 	if j < 0 {
-		return len(data), len(data)
+		return len(text), len(text)
 	}
-	return at, at + 1 + j + 1
-}
-
-func (f *File) document(start, end int) {
-	line := sort.SearchInts(f.lines, start+1)
-	d := &Document{Line: line}
-	f.Documents = append(f.Documents, d)
-	var n yaml3.Node
-	if err := decode(f.data[start:end], &n); err != nil {
-		d.Err = err
-		return
-	}
-	if len(n.Content) == 0 {
-		return
-	}
-	b := builder{file: f, shift: line - 1, seen: map[*yaml3.Node]*Node{}, cursor: cursor{file: f}}
-	d.Root = b.node(n.Content[0])
+	return end, end + j + 1
 }
 
 // decode reads the first document of a text. The parser panics on some input that is no YAML.
-func decode(data []byte, n *yaml3.Node) (err error) {
+func decode(text []byte, n *yaml3.Node) (err error) {
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		return errUTF16
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			err = errPanic
 		}
 	}()
-	return yaml3.Unmarshal(data, n)
+	return yaml3.Unmarshal(text, n)
 }
 
 type parseError string
 
 func (e parseError) Error() string { return string(e) }
 
-const errPanic = parseError("the YAML parser gives up on it")
+const (
+	errPanic = parseError("the YAML parser gives up on it")
+	errUTF16 = parseError("it is UTF-16; only UTF-8 has positions")
+)
 
-// At gives the node that yaml.v3 reports at a line and column of the file; of several that begin there the scalar.
-func (f *File) At(line, column int) *Node { return f.at[position{line, column}] }
+// index sorts the marks. They nearly are: yaml.v3 reads forward.
+func (f *File) index() {
+	less := func(i, j int) bool {
+		a, b := f.marks[i], f.marks[j]
+		return a.line < b.line || a.line == b.line && a.column < b.column
+	}
+	if !sort.SliceIsSorted(f.marks, less) {
+		sort.SliceStable(f.marks, less)
+	}
+}
 
-// KeyOf gives the key that a value stands under; nil for an item of a sequence and for a root.
-func (f *File) KeyOf(n *Node) *Node { return f.keys[n] }
+// At gives the node that yaml.v3 reports at a line and column of the file: the line is node.Line plus Line of the document
+// less one. Of several that begin there it is the scalar, of scalars the one that is not empty. nil when there is none.
+func (f *File) At(line, column int) *Node {
+	i := sort.Search(len(f.marks), func(i int) bool {
+		m := f.marks[i]
+		return int(m.line) > line || int(m.line) == line && int(m.column) >= column
+	})
+	var best *mark
+	for ; i < len(f.marks) && int(f.marks[i].line) == line && int(f.marks[i].column) == column; i++ {
+		// A document whose lines yaml.v3 counts otherwise may seem to reach into the next one.
+		if m := &f.marks[i]; best == nil || m.document > best.document || m.document == best.document && rank(m.node) > rank(best.node) {
+			best = m
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return best.node
+}
 
-// DocumentAt gives the document that a line belongs to; nil when the file has none.
+func rank(n *Node) int {
+	switch {
+	case n.Kind == Mapping || n.Kind == Sequence:
+		return 0
+	case n.Start == n.End:
+		return 1
+	}
+	return 2
+}
+
+// KeyOf gives the key that a value stands under; nil for a key, an item of a sequence and a root.
+func (f *File) KeyOf(n *Node) *Node { return n.key }
+
+// DocumentAt gives the document that a line belongs to; nil when the file has none. A line that separates documents
+// belongs to the one before it.
 func (f *File) DocumentAt(line int) *Document {
 	i := sort.Search(len(f.Documents), func(i int) bool { return f.Documents[i].Line > line })
-	if i == 0 {
+	if i == 0 || line > len(f.lines) {
 		return nil
 	}
 	return f.Documents[i-1]
@@ -160,35 +226,30 @@ func (f *File) Span(n *Node) model.Span {
 }
 
 // Within gives the place of the bytes [from, to) of a scalar's value. ok is false where it cannot be told, as for half
-// of an escape.
+// of an escape, or of a character. A blank that is a folded line break goes from the end of its line to the next text.
+// Line feeds that a block ends with stand behind its span, so they are empty and at its end.
 func (f *File) Within(n *Node, from, to int) (span model.Span, ok bool) {
-	if n.Kind != Scalar || from < 0 || to < from || to > len(n.Value) {
+	if n.Kind != Scalar || from < 0 || to < from || to > len(n.Value) ||
+		from < len(n.Value) && !utf8.RuneStart(n.Value[from]) || to < len(n.Value) && !utf8.RuneStart(n.Value[to]) {
 		return model.Span{}, false
 	}
-	w := f.walkOf(n)
-	if !w.ok {
-		return model.Span{}, false
-	}
-	start, ok1 := w.start(from)
-	end, ok2 := w.end(to)
-	if from == to {
-		end, ok2 = start, ok1
-	}
-	if !ok1 || !ok2 || end < start {
-		return model.Span{}, false
-	}
-	// The line feeds that a block ends with stand behind its span.
-	s, e := f.pos(min(start, n.End.Offset)), f.pos(min(end, n.End.Offset))
-	return model.Span{Line: s.Line, Column: s.Column, EndLine: e.Line, EndColumn: e.Column}, true
-}
-
-func (f *File) walkOf(n *Node) walk {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.walked != n {
-		f.walked, f.walk = n, walkScalar(f.data, n.Start.Offset, n.Style, n.Value)
+		f.walked, f.walk = n, walkScalar(f.text, f.textOffset(n.Start), n.Style, n.Value, true)
 	}
-	return f.walk
+	start, end, ok := f.walk.part(from, to)
+	if !ok {
+		return model.Span{}, false
+	}
+	s := f.cursor.pos(start)
+	e := f.cursor.pos(end)
+	return model.Span{Line: s.Line, Column: s.Column, EndLine: e.Line, EndColumn: e.Column}, true
+}
+
+// textOffset leads a position to the text.
+func (f *File) textOffset(p Pos) int {
+	return p.Offset - f.lines[p.Line-1] + f.textLines[p.Line-1]
 }
 
 // Text gives the bytes of a span; empty when it is none of the file.
@@ -218,72 +279,4 @@ func (f *File) Offset(line, column int) (int, bool) {
 		at += n
 	}
 	return at, true
-}
-
-func (f *File) pos(offset int) Pos {
-	line := sort.SearchInts(f.lines, offset+1)
-	return Pos{offset, line, utf8.RuneCount(f.data[f.lines[line-1]:offset]) + 1}
-}
-
-// Find follows a path of keys and indices, through aliases and merge keys; nil, nil when it leads nowhere. The key is
-// nil for an item of a sequence, and for the root.
-func (d *Document) Find(p model.Path) (key, value *Node) {
-	value = d.Root
-	for _, step := range p {
-		for hops := 0; value != nil && value.Kind == Alias && hops < maxHops; hops++ {
-			value = value.Alias
-		}
-		if value == nil {
-			return nil, nil
-		}
-		switch s := step.(type) {
-		case string:
-			if value.Kind != Mapping {
-				return nil, nil
-			}
-			key, value = value.field(s, 0)
-		case int:
-			if value.Kind != Sequence || s < 0 || s >= len(value.Values) {
-				return nil, nil
-			}
-			key, value = nil, value.Values[s]
-		default:
-			return nil, nil
-		}
-	}
-	return key, value
-}
-
-// maxHops bounds chains of merge keys, which may lead back to themselves.
-const maxHops = 16
-
-func (n *Node) field(name string, depth int) (key, value *Node) {
-	for i, k := range n.Keys {
-		if k.Value == name && k.Kind == Scalar {
-			return k, n.Values[i]
-		}
-	}
-	if depth == maxHops {
-		return nil, nil
-	}
-	for i, k := range n.Keys {
-		if k.Tag != "!!merge" {
-			continue
-		}
-		sources := []*Node{n.Values[i]}
-		if n.Values[i].Kind == Sequence {
-			sources = n.Values[i].Values
-		}
-		for _, s := range sources {
-			if s.Kind == Alias {
-				s = s.Alias
-			}
-			if s != nil && s.Kind == Mapping {
-				if key, value = s.field(name, depth+1); value != nil {
-					return key, value
-				}
-			}
-		}
-	}
-	return nil, nil
 }

@@ -1,9 +1,15 @@
 // Package substitution reads the expressions of postBuild in objects as they were built: where they stand, what is
 // wrong with them, and what is known of the names in them. Several rules share it.
+//
+// The rules are:
+//
+//  1. A text is looked at scalar by scalar, keys too, so that each expression has its place in a file. Flux looks at the
+//     whole object at once: where the two disagree on whether it fails, the whole object is right.
+//  2. What is masked or not known is never guessed: an expression that needs it is neither right nor wrong.
+//  3. Nothing here changes what it is given, and all of it is safe for concurrent use.
 package substitution
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,10 +18,10 @@ import (
 	"github.com/tidegate/tidegate/internal/subst"
 )
 
-// Site is a text of an object that has a `$` that may mean something: the value at a path, or its key.
+// Site is a text of an object that has a `$` that may mean something: the value at a path, its key, or the whole object.
 type Site struct {
 	Object *facts.Object
-	Path   model.Path
+	Path   model.Path // empty for the whole object
 	Text   string
 	Key    bool
 }
@@ -38,7 +44,7 @@ func Sites(o *facts.Object) []Site {
 			for _, k := range keys {
 				below := at.Child(k)
 				if subst.HasExpression(k) {
-					out = append(out, Site{o, below, k, true})
+					out = append(out, Site{Object: o, Path: below, Text: k, Key: true})
 				}
 				walk(v[k], below)
 			}
@@ -48,7 +54,7 @@ func Sites(o *facts.Object) []Site {
 			}
 		case string:
 			if subst.HasExpression(v) {
-				out = append(out, Site{o, at, v, false})
+				out = append(out, Site{Object: o, Path: at, Text: v})
 			}
 		}
 	}
@@ -63,6 +69,8 @@ func (s Site) Span(from, to int) (model.Span, model.Certainty) {
 		return model.Span{}, model.CertaintyObject
 	case s.Object.Trace == nil:
 		return model.Span{File: s.Object.Unit.Path}, model.CertaintyObject
+	case len(s.Path) == 0:
+		return s.Object.Trace.Origin(model.Path{"metadata", "name"}).Span, model.CertaintyObject
 	case s.Key:
 		return s.Object.Trace.Key(s.Path), model.CertaintyAttributed
 	}
@@ -99,6 +107,13 @@ func Of(o *facts.Object) State {
 	return On
 }
 
+// Uses tells whether an object of a unit has an expression, or doubled dollars, that substitution would act upon.
+func Uses(u *facts.Unit) bool {
+	return slices.ContainsFunc(u.Built, func(o *facts.Object) bool {
+		return !o.From.OptedOut && len(Sites(o)) > 0
+	})
+}
+
 // Lookup gives a unit's variables to the language. A secret's value is not known to a rule.
 func Lookup(s *model.Substitution) subst.Lookup {
 	return func(name string) (string, subst.State) {
@@ -120,6 +135,21 @@ func Options(s *model.Substitution, strict bool) subst.Options {
 	return subst.Options{Strict: strict, NegativeLength: s.NegativeLength}
 }
 
+// Inherited tells whether an expression in an object of a unit came with the unit's own spec, in a patch say, and stands
+// there only because what renders that spec does not know its value. The cluster's object holds the value instead.
+func Inherited(u *facts.Unit, expression string) bool {
+	return u.Self != nil && slices.ContainsFunc(u.Reasons, func(r model.Reason) bool { return r.Code == model.CodeParentUnknown }) &&
+		strings.Contains(u.Self.Display, expression)
+}
+
+// Eval substitutes in a text as the unit does.
+func Eval(u *facts.Unit, text string) (subst.Result, error) {
+	return subst.Eval(text, Lookup(u.Substitution), Options(u.Substitution, u.Substitution.Strict))
+}
+
+// maxFaults bounds the faults of one object that are told: a file may be one fault after the other.
+const maxFaults = 1000
+
 // Fault is an error of a site's text.
 type Fault struct {
 	Site
@@ -127,118 +157,48 @@ type Fault struct {
 	From, To int // the expression in the text
 }
 
-// Faults gives every error in the objects of a unit, in order. Undefined names are among them in lax mode too.
+// Faults gives every error in the objects of a unit, in order. Undefined names are among them in lax mode too; what is
+// inherited is not.
 func Faults(u *facts.Unit) []Fault {
 	var out []Fault
 	for _, o := range u.Built {
-		if Of(o) != On {
-			continue
-		}
-		for _, s := range Sites(o) {
-			for _, e := range subst.Faults(s.Text, Lookup(u.Substitution), Options(u.Substitution, true)) {
-				from := max(0, e.Offset)
-				out = append(out, Fault{s, e, from, from + len(Expression(s.Text, from))})
-			}
+		if Of(o) == On {
+			out = append(out, ofObject(u, o)...)
 		}
 	}
 	return out
 }
 
-// Expression gives the expression that begins at an offset: to its closing brace, or to the end of the line where it
-// has none.
-func Expression(text string, at int) string {
-	rest := text[at:]
-	depth := 0
-	for i := 0; i < len(rest); i++ {
-		switch {
-		case strings.HasPrefix(rest[i:], "${"):
-			depth++
-			i++
-		case rest[i] == '}':
-			if depth--; depth <= 0 {
-				return rest[:i+1]
+func ofObject(u *facts.Unit, o *facts.Object) []Fault {
+	sites := Sites(o)
+	if len(sites) == 0 {
+		return nil
+	}
+	lookup, options := Lookup(u.Substitution), Options(u.Substitution, true)
+	// What Flux sees is the text of the object, in which an expression may reach from one scalar into the next.
+	whole := subst.Faults(o.Text, lookup, options)
+	if len(whole) == 0 {
+		return nil
+	}
+	var out []Fault
+	here := false // the fault lies within a scalar
+	for _, s := range sites {
+		for _, e := range subst.Faults(s.Text, lookup, options) {
+			here = true
+			if len(out) == maxFaults {
+				return out
 			}
-		case rest[i] == '\n' && depth <= 1:
-			return strings.TrimRight(rest[:i], " \t")
+			from := max(0, e.Offset)
+			expression := Expression(s.Text, from)
+			if !Inherited(u, expression) {
+				out = append(out, Fault{s, e, from, from + len(expression)})
+			}
 		}
 	}
-	return rest
-}
-
-// Token is a `${NAME…}` that stands in a text.
-type Token struct {
-	At      int
-	Text    string // the whole expression
-	Name    string
-	Escaped bool // it stands there as `$${NAME…}`; At is that of the first dollar
-}
-
-var tokenPattern = regexp.MustCompile(`\$+\{#?([A-Za-z_][A-Za-z0-9_]*)([}:=/#%,^])`)
-
-// Tokens finds what reads like an expression.
-func Tokens(text string) []Token {
-	var out []Token
-	for _, m := range tokenPattern.FindAllStringSubmatchIndex(text, -1) {
-		dollars := strings.IndexByte(text[m[0]:], '{')
-		name := text[m[2]:m[3]]
-		at := m[0] + dollars - 1
-		t := Token{At: at, Text: Expression(text, at), Name: name}
-		if dollars > 1 {
-			t.At, t.Text, t.Escaped = at-1, "$"+t.Text, true
-		}
-		out = append(out, t)
+	if !here {
+		e := whole[0]
+		from := max(0, e.Offset)
+		out = append(out, Fault{Site{Object: o, Text: o.Text}, e, from, from + len(Expression(o.Text, from))})
 	}
 	return out
-}
-
-// Assigned tells whether a text itself sets a variable, as a shell script or a Makefile does.
-func Assigned(text, name string) bool {
-	for at := 0; ; {
-		i := strings.Index(text[at:], name)
-		if i < 0 {
-			return false
-		}
-		i += at
-		at = i + len(name)
-		if i > 0 && isName(text[i-1]) || at < len(text) && isName(text[at]) {
-			continue
-		}
-		rest := strings.TrimLeft(text[at:], " \t")
-		before := strings.TrimRight(text[:i], " \t")
-		switch {
-		case strings.HasPrefix(text[at:], "=") || strings.HasPrefix(text[at:], "+=") || strings.HasPrefix(rest, ":=") || strings.HasPrefix(rest, "= "):
-			if i == 0 || text[i-1] != '{' {
-				return true
-			}
-		case strings.HasPrefix(rest, "in ") && strings.HasSuffix(before, "for"):
-			return true
-		}
-		for _, word := range []string{"read", "read -r", "local", "export", "declare", "readonly", "let", "const", "var", "def", "variable"} {
-			if strings.HasSuffix(before, word) {
-				return true
-			}
-		}
-	}
-}
-
-func isName(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
-// EnvironmentOf tells whether an object gives its containers an environment variable of a name.
-func EnvironmentOf(o *facts.Object, name string) bool {
-	found := false
-	o.Strings(func(p model.Path, v string) {
-		if v == name && len(p) >= 3 && p[len(p)-1] == "name" {
-			if _, index := p[len(p)-2].(int); index && p[len(p)-3] == "env" {
-				found = true
-			}
-		}
-	})
-	return found
-}
-
-// Script tells whether a text is a program that expands such expressions itself.
-func Script(text string) bool {
-	return strings.HasPrefix(strings.TrimLeft(text, " \t\n"), "#!")
 }

@@ -17,29 +17,36 @@ const module = "github.com/tidegate/tidegate/"
 // drawing says which room may import which, besides rooms below itself. A room that is not in it has to be drawn here
 // and in docs/architecture.md before it compiles into anything. An edge is added only if the room really needs it.
 var drawing = map[string][]string{
-	"cmd/tidegate":          {"internal/cli"},
-	"internal/cli":          {"internal/engine", "internal/flux", "internal/render", "internal/report", "internal/view"},
-	"internal/cli/gendocs":  {"internal/cli"},
-	"internal/engine":       {"internal/config", "internal/flux", "internal/model", "internal/render", "internal/report", "internal/scan", "internal/sops", "internal/source", "internal/view", "reference"},
-	"internal/scan":         {"internal/config", "internal/flux", "internal/model", "internal/render", "internal/sops", "internal/source"},
-	"internal/render":       {"internal/flux", "internal/model", "internal/sops", "internal/source", "internal/subst"},
-	"internal/view":         {"internal/report"},
-	"internal/report":       {"internal/model"},
-	"internal/config":       {"internal/flux"},
-	"internal/flux":         {"internal/model"},
-	"internal/source":       {"internal/model"},
-	"internal/sops":         {},
-	"internal/subst":        {},
-	"internal/model":        {},
-	"internal/bench":        {},
-	"internal/architecture": {},
-	"reference":             {},
+	"cmd/tidegate":           {"internal/cli"},
+	"internal/cli":           {"internal/engine", "internal/flux", "internal/render", "internal/report", "internal/view"},
+	"internal/cli/gendocs":   {"internal/cli"},
+	"internal/engine":        {"internal/config", "internal/flux", "internal/model", "internal/render", "internal/report", "internal/scan", "internal/sops", "internal/source", "internal/view", "reference", "internal/facts", "internal/rule", "internal/rules"},
+	"internal/scan":          {"internal/config", "internal/flux", "internal/model", "internal/render", "internal/sops", "internal/source", "internal/trace"},
+	"internal/trace":         {"internal/model", "internal/subst", "internal/yamlpos"},
+	"internal/yamlpos":       {"internal/model"},
+	"internal/facts":         {"internal/model"},
+	"internal/rule":          {"internal/facts", "internal/model"},
+	"internal/rules":         {"internal/facts", "internal/model", "internal/rule", "internal/subst"},
+	"internal/rules/gendocs": {"internal/engine", "internal/report", "internal/view"},
+	"internal/ruletest":      {"internal/engine", "internal/report", "reference"},
+	"internal/render":        {"internal/trace", "internal/flux", "internal/model", "internal/sops", "internal/source", "internal/subst"},
+	"internal/view":          {"internal/report"},
+	"internal/report":        {"internal/model"},
+	"internal/config":        {"internal/flux"},
+	"internal/flux":          {"internal/model"},
+	"internal/source":        {"internal/model"},
+	"internal/sops":          {},
+	"internal/subst":         {},
+	"internal/model":         {},
+	"internal/bench":         {},
+	"internal/architecture":  {},
+	"reference":              {},
 	// For tests only: the judge, made of Flux's own packages.
 	"internal/oracle": {},
 }
 
 // The rooms that only tests may import.
-var testOnly = []string{"internal/oracle", "internal/sops/sopstest", "internal/bench"}
+var testOnly = []string{"internal/oracle", "internal/sops/sopstest", "internal/bench", "internal/ruletest"}
 
 type pkg struct {
 	ImportPath                         string

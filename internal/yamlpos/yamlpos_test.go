@@ -159,6 +159,10 @@ func TestMerges(t *testing.T) {
 	if _, v := d.Find(model.Path{"m", "q"}); v != nil {
 		t.Error("m.q is somewhere")
 	}
+	// A key in quotes is none.
+	if _, v := yamlpos.Parse([]byte("a: {\"<<\": {x: 1}}\n")).Documents[0].Find(model.Path{"a", "x"}); v != nil {
+		t.Errorf("a.x is %v", v)
+	}
 	// The own keys come first, then the first of a list (kyaml agrees), then what that merges.
 	f = yamlpos.Parse([]byte("a: &a {x: 1, y: 1}\nb: &b {x: 2, z: 2}\nc: &c\n  <<: *b\n  y: 3\nd:\n  <<: [*c, *a]\n  w: 4\n*a : 5\n"))
 	for p, want := range map[string]string{"d.x": "2", "d.y": "3", "d.z": "2", "d.w": "4"} {

@@ -15,7 +15,7 @@ test: ## vet and all tests
 	$(GO) test ./...
 
 race: ## the packages that work in parallel, under the race detector (needs a C compiler)
-	$(GO) test -race -run='Parallel|Case|Workers' ./internal/render ./internal/scan ./internal/engine
+	$(GO) test -race -run='Parallel|Case|Workers' ./internal/render ./internal/scan ./internal/engine ./internal/rule
 
 lint: ## golangci-lint, built by go run the first time
 	$(GO) run $(GOLANGCI_LINT) run ./...

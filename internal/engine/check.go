@@ -90,6 +90,8 @@ func Check(ctx context.Context, req CheckRequest) (*report.Check, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Of part of a repository it cannot be said that a suppression is not needed.
+	res.Partial = len(req.Environments)+len(req.Entries) > 0
 	res.Suppress(ix, allowed, rules.All(), asked)
 	var findings []report.Finding
 	for _, f := range res.Findings {
@@ -113,6 +115,18 @@ func Check(ctx context.Context, req CheckRequest) (*report.Check, error) {
 	return report.NewCheck(r.tree.Label(), r.Environments, findings, suppressed, skipped, len(asked), r.Warnings, notes, time.Since(start)), nil
 }
 
+// cut shortens a line of a file that nobody would read to its end: what a view shows of it is around its columns.
+func cut(line string, columns int) string {
+	const most = 4096
+	if len(line) <= most || columns > most/8 {
+		if len(line) > 1<<16 {
+			return "" // a view then shows no lines
+		}
+		return line
+	}
+	return strings.ToValidUTF8(line[:most], "")
+}
+
 // maxSourceLines bounds the lines of a finding that a view gets.
 const maxSourceLines = 8
 
@@ -128,7 +142,7 @@ func sourceLines(read func(string) ([]byte, error), span model.Span) []report.So
 	lines := strings.Split(string(data), "\n")
 	var out []report.SourceLine
 	for n := max(1, span.Line-1); n <= span.EndLine && n <= len(lines) && len(out) < maxSourceLines; n++ {
-		out = append(out, report.SourceLine{Number: n, Text: strings.TrimRight(lines[n-1], "\r")})
+		out = append(out, report.SourceLine{Number: n, Text: cut(strings.TrimRight(lines[n-1], "\r"), span.Column+span.EndColumn)})
 	}
 	return out
 }
@@ -167,7 +181,7 @@ func allowances(c *config.Config) ([]rule.Allowance, error) {
 			id = r.ID
 		}
 		out = append(out, rule.Allowance{Rule: id, Path: a.Path, Object: a.Object, Environment: a.Environment, Reason: a.Reason,
-			Span: model.Span{File: config.FileName, Line: a.Line, Column: a.Column, EndLine: a.Line, EndColumn: a.Column + len("rule")}})
+			Span: model.Span{File: config.FileName, Line: a.Line, Column: a.Column, EndLine: a.Line, EndColumn: a.EndColumn}})
 	}
 	return out, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -90,7 +91,7 @@ func holdRender(t *testing.T, data []byte) (built, failed int) {
 		t.Fatalf("the generator makes a spec that is refused: %v\n%s", err, spec)
 	}
 	unit := oracle.Unit{Object: untyped(t, ks).Object}
-	builder := &Builder{Flux: b}
+	builder, tracing := &Builder{Flux: b}, &Builder{Flux: b, Trace: true}
 	var want [2][]byte
 	var wantErr [2]error
 	// The judge first, all of it: it empties kustomize's schema while it works, and its Close fills it again.
@@ -107,6 +108,7 @@ func holdRender(t *testing.T, data []byte) (built, failed int) {
 	for i, strict := range []bool{true, false} {
 		out := builder.Render(Input{Files: files, Dir: cleanPath(ks.Spec.Path), Spec: ks, Lookup: lookupClusterVars, Strict: strict})
 		where := func() string { return fmt.Sprintf("strict %t\n%s", strict, describe(files, spec)) }
+		holdTraced(t, out, tracing.Render(Input{Files: files, Dir: cleanPath(ks.Spec.Path), Spec: ks, Lookup: lookupClusterVars, Strict: strict}), where)
 		switch {
 		case len(out.Unverified) > 0:
 			t.Fatalf("unverified: %+v\n%s", out.Unverified, where())
@@ -129,6 +131,21 @@ func holdRender(t *testing.T, data []byte) (built, failed int) {
 		holdApplied(t, ks, unit, out.Objects, want[i])
 	}
 	return built, failed
+}
+
+// holdTraced: a build that keeps where values come from gives what any other gives, and says the same where it fails.
+func holdTraced(t *testing.T, plain, traced Output, where func() string) {
+	t.Helper()
+	if got, want := streamOf(traced.Objects), streamOf(plain.Objects); got != want {
+		t.Fatalf("traced: %s\n%s", firstDifference(got, want), where())
+	}
+	if !reflect.DeepEqual(traced.Failures, plain.Failures) || !reflect.DeepEqual(traced.Unverified, plain.Unverified) || !reflect.DeepEqual(traced.Files, plain.Files) {
+		t.Fatalf("traced: failures %+v, unverified %+v, files %v\nuntraced: failures %+v, unverified %+v, files %v\n%s",
+			traced.Failures, traced.Unverified, traced.Files, plain.Failures, plain.Unverified, plain.Files, where())
+	}
+	if len(traced.Objects) > 0 && len(traced.Built) == 0 {
+		t.Fatalf("nothing was traced\n%s", where())
+	}
 }
 
 // holdObject: nothing is masked where nothing is secret, and the reference names the object.

@@ -32,8 +32,9 @@ var ownWords = map[string]string{
 func TestCases(t *testing.T) {
 	for _, c := range oracle.Cases(t) {
 		t.Run(c.Name, func(t *testing.T) {
-			for mode, version := range map[string]string{"strict": "2.9", "lax": "2.8"} {
-				env := scanCase(t, c, version, c.Units(t))
+			for mode, version := range map[string]string{"strict": "2.9", "lax": "2.8", "traced": "2.9"} {
+				env := scanCaseTraced(t, c, version, c.Units(t), mode == "traced")
+				mode = strings.Replace(mode, "traced", "strict", 1)
 				if len(env.Units) < len(c.Units(t)) {
 					t.Fatalf("%d units, the case has %d Kustomizations", len(env.Units), len(c.Units(t)))
 				}
@@ -133,6 +134,11 @@ func sameWords(message, words string) bool {
 
 func scanCase(t *testing.T, c oracle.Case, version string, units []oracle.Unit) *model.Environment {
 	t.Helper()
+	return scanCaseTraced(t, c, version, units, false)
+}
+
+func scanCaseTraced(t *testing.T, c oracle.Case, version string, units []oracle.Unit, traced bool) *model.Environment {
+	t.Helper()
 	tree, err := source.OpenDir(c.Dir(t))
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +147,7 @@ func scanCase(t *testing.T, c oracle.Case, version string, units []oracle.Unit) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	builder := &render.Builder{Flux: behaviour}
+	builder := &render.Builder{Flux: behaviour, Trace: traced}
 	if text, ok := c.File("age.key"); ok {
 		if builder.Keys, err = sops.ParseKeys(text); err != nil {
 			t.Fatal(err)

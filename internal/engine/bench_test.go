@@ -26,19 +26,65 @@ func BenchmarkReference(b *testing.B) {
 	usage(b)
 }
 
+// synthetic gives the generated repository: 300 Kustomizations of 20 objects, two environments.
+func synthetic(b *testing.B) string {
+	b.Helper()
+	if dir := os.Getenv("TIDEGATE_BENCH_REPO"); dir != "" {
+		return dir
+	}
+	dir := b.TempDir()
+	if err := bench.Write(dir, bench.Options{Units: 300, ObjectsPerUnit: 20, Environments: 2}); err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+// environments are the ways to ask for the generated repository.
+var environments = []struct {
+	name string
+	envs []string
+}{{"one", []string{"dev"}}, {"two", []string{"dev", "prod"}}}
+
+// BenchmarkTraced is BenchmarkSynthetic with what a check needs: builds that keep where values come from.
+func BenchmarkTraced(b *testing.B) {
+	dir := synthetic(b)
+	for _, c := range environments {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := engine.Facts(context.Background(), engine.Request{Repo: dir, Environments: c.envs}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			usage(b)
+		})
+	}
+}
+
+// BenchmarkCheck checks the generated repository.
+func BenchmarkCheck(b *testing.B) {
+	dir := synthetic(b)
+	for _, c := range environments {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r, err := engine.Check(context.Background(), engine.CheckRequest{Request: engine.Request{Repo: dir, Environments: c.envs}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := view.Check(discard{}, r, view.Style{}, false); err != nil {
+					b.Fatal(err)
+				}
+			}
+			usage(b)
+		})
+	}
+}
+
 // BenchmarkSynthetic renders the generated repository: 300 Kustomizations of 20 objects, one environment and two.
 func BenchmarkSynthetic(b *testing.B) {
-	dir := os.Getenv("TIDEGATE_BENCH_REPO")
-	if dir == "" {
-		dir = b.TempDir()
-		if err := bench.Write(dir, bench.Options{Units: 300, ObjectsPerUnit: 20, Environments: 2}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for _, c := range []struct {
-		name string
-		envs []string
-	}{{"one", []string{"dev"}}, {"two", []string{"dev", "prod"}}} {
+	dir := synthetic(b)
+	for _, c := range environments {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -142,7 +142,7 @@ func NewCheck(repository string, envs []*model.Environment, findings []Finding, 
 	r := &Check{Version: CheckVersion, Repository: repository, Environments: []CheckEnvironment{}, Findings: some(findings), Suppressed: some(suppressed),
 		Skipped: some(skipped), Unverified: []Unverified{}, Warnings: some(warnings), Notes: some(notes)}
 	for _, e := range envs {
-		env := environment(e, false)
+		env := environment(e)
 		out := CheckEnvironment{Name: e.Name, Entry: e.Entry, FluxVersion: e.FluxVersion, Units: env.Summary.Units, Objects: env.Summary.Objects,
 			OK: env.Summary.OK, Failed: env.Summary.Failed, Unverified: env.Summary.Unverified}
 		for _, f := range findings {

@@ -99,7 +99,11 @@ type Place struct {
 func NewRender(repository string, envs []*model.Environment, warnings []string, applied, secrets bool, took time.Duration) *Render {
 	r := &Render{Version: RenderVersion, Repository: repository, Applied: applied, Secrets: secrets, Warnings: warnings, Environments: []Environment{}}
 	for _, e := range envs {
-		env := environment(e, secrets)
+		env := environment(e)
+		env.Applied = objects(e.Applied, secrets, nil)
+		for i, u := range e.Units {
+			env.Units[i].Objects = objects(u.Objects, secrets, []Object{})
+		}
 		r.Environments = append(r.Environments, env)
 		r.Summary.Environments++
 		r.Summary.Units += env.Summary.Units
@@ -127,10 +131,11 @@ func (r *Render) Failed() bool {
 	return false
 }
 
-func environment(e *model.Environment, secrets bool) Environment {
+// environment reports an environment and its units without their objects, which only a render tells of.
+func environment(e *model.Environment) Environment {
 	out := Environment{
 		Name: e.Name, Entry: e.Entry, Root: e.Root, Found: e.Found, FluxVersion: e.FluxVersion, Strict: e.Strict,
-		Reasons: reasons(e.Reasons), Units: []Unit{}, Applied: objects(e.Applied, secrets, nil),
+		Reasons: reasons(e.Reasons), Units: []Unit{},
 	}
 	if e.Source.Name != "" {
 		out.Source = e.Source.String()
@@ -147,15 +152,15 @@ func environment(e *model.Environment, secrets bool) Environment {
 		default:
 			out.Summary.OK++
 		}
-		out.Units = append(out.Units, unit(u, secrets))
+		out.Units = append(out.Units, unit(u))
 	}
 	return out
 }
 
-func unit(u *model.Unit, secrets bool) Unit {
+func unit(u *model.Unit) Unit {
 	out := Unit{
 		Kind: u.ID.Kind, Namespace: u.ID.Namespace, Name: u.ID.Name, Path: u.Path, Suspended: u.Suspended,
-		Remote: u.Remote, Status: string(u.Status), Reasons: reasons(u.Reasons), Objects: objects(u.Objects, secrets, []Object{}), Files: u.Files,
+		Remote: u.Remote, Status: string(u.Status), Reasons: reasons(u.Reasons), Files: u.Files,
 	}
 	if u.Parent != nil {
 		out.Parent = u.Parent.String()

@@ -48,6 +48,66 @@ func otherKey(after *facts.Object, p model.Path) string {
 	return ""
 }
 
+// staysText tells, without looking at the object, that YAML reads a text as itself wherever it stands alone: it begins
+// with a letter, has nothing that means something to YAML, and is no word for a boolean or for nothing. It may say no
+// of a text that would stay.
+func staysText(s string) bool {
+	if s == "" || !isLetter(s[0]) || s[len(s)-1] == ':' || yamlWords[strings.ToLower(s)] {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; !isLetter(c) && (c < '0' || c > '9') && strings.IndexByte("._/@:-", c) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// yamlWords are the words of YAML 1.1 that are no texts.
+var yamlWords = map[string]bool{"y": true, "yes": true, "n": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true}
+
+// mayHaveOtherLabels tells, without reading the object, whether a label or annotation may be no text. It looks at the lines
+// of metadata, as the encoders of a render write them: a value that begins with a letter and is no word of YAML, or with a
+// quote or as a block, is a text.
+func mayHaveOtherLabels(text string) bool {
+	_, rest, ok := strings.Cut("\n"+text, "\nmetadata:")
+	if !ok {
+		return strings.Contains(text, "metadata") // written in another way
+	}
+	first, rest, _ := strings.Cut(rest, "\n")
+	if strings.TrimSpace(first) != "" {
+		return true
+	}
+	within := false
+	for line := range strings.SplitSeq(rest, "\n") {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		switch {
+		case line == "" || indent > 4:
+			continue // of a block, or of a value that goes on
+		case indent == 0:
+			return false
+		case indent == 2:
+			key, value, _ := strings.Cut(line[2:], ":")
+			within = key == "labels" || key == "annotations"
+			if within && value != "" && value != " {}" {
+				return true
+			}
+		case within:
+			_, value, ok := strings.Cut(line, ": ")
+			if !ok || value == "" {
+				return true
+			}
+			if c := value[0]; c == '"' || c == '\'' || c == '|' || c == '>' || isLetter(c) && !yamlWords[strings.ToLower(value)] {
+				continue
+			}
+			return true
+		}
+	}
+	return false
+}
+
 func quoted(s string) bool {
 	return len(s) > 1 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0]
 }

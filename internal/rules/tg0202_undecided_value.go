@@ -187,9 +187,10 @@ var placeholder = regexp.MustCompile(`\bTBD-[A-Z0-9]+(?:-[A-Z0-9]+)+\b`)
 func undecided(p *rule.Pass, env *facts.Environment) {
 	found := map[model.Span]*rule.Finding{}
 	var order []model.Span
+	sources := variableSources(env)
 	for _, u := range env.Units {
 		for _, o := range u.Objects {
-			if isKnobs(p.Facts, o.Ref) || holdsVariables(env, o.Ref) || o.Trace == nil {
+			if !placeholder.MatchString(o.Text) || isKnobs(p.Facts, o.Ref) || sources[identity(o.Ref)] || o.Trace == nil {
 				continue
 			}
 			o.Strings(func(at model.Path, text string) {
@@ -235,18 +236,23 @@ func undecided(p *rule.Pass, env *facts.Environment) {
 	}
 }
 
-// holdsVariables tells whether an object is a source of some unit's variables: a value that stands in it is used where
-// an expression names it.
-func holdsVariables(env *facts.Environment, ref model.Ref) bool {
+// variableSources gives the objects that some unit's variables come from: a value that stands in one is used where an
+// expression names it.
+func variableSources(env *facts.Environment) map[model.Ref]bool {
+	out := map[model.Ref]bool{}
 	for _, u := range env.Units {
 		if u.Substitution == nil {
 			continue
 		}
 		for _, v := range u.Substitution.Variables {
-			if v.Holder.Kind == ref.Kind && v.Holder.Name == ref.Name && v.Holder.Namespace == ref.Namespace {
-				return true
-			}
+			out[identity(v.Holder)] = true
 		}
 	}
-	return false
+	return out
+}
+
+// identity is a name without the version of its API, which differs between those who speak of one object.
+func identity(ref model.Ref) model.Ref {
+	ref.APIVersion = ""
+	return ref
 }

@@ -141,8 +141,11 @@ func reread(p *rule.Pass, env *facts.Environment, u *facts.Unit, built, after *f
 				masked[seg.Name] = true
 			}
 		}
+		if len(res.Opaque) > 0 || !s.Key && staysText(res.Text) {
+			continue
+		}
 		at, ok := substitution.PathAfter(u, s.Path)
-		if len(res.Opaque) > 0 || !ok {
+		if !ok {
 			continue
 		}
 		got := after.Get(at...)
@@ -192,6 +195,9 @@ func mustBeText(ref model.Ref, p model.Path) bool { return substitution.TextFiel
 
 // labels finds labels and annotations that are no texts, with substitution or without.
 func labels(p *rule.Pass, env *facts.Environment, u *facts.Unit, o *facts.Object) {
+	if !mayHaveOtherLabels(o.Text) {
+		return
+	}
 	for _, field := range []string{"labels", "annotations"} {
 		m, _ := o.Get("metadata", field).(map[string]any)
 		keys := make([]string, 0, len(m))

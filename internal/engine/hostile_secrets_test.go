@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -171,6 +172,39 @@ func everything(t *testing.T, r *report.Render) map[string]string {
 	return out
 }
 
+// findingsAndReasons gives what a check and the question why write of a repository, about every object that a render names.
+func findingsAndReasons(t *testing.T, req engine.Request, rendered *report.Render) map[string]string {
+	t.Helper()
+	req.Applied = false
+	out := map[string]string{}
+	write := func(name string, f func(*bytes.Buffer) error) {
+		var b bytes.Buffer
+		if err := f(&b); err != nil {
+			t.Fatal(err)
+		}
+		out[name] = b.String()
+	}
+	checked, err := engine.Check(context.Background(), engine.CheckRequest{Request: req})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("check", func(b *bytes.Buffer) error { return view.Check(b, checked, view.Style{}, true) })
+	write("check -o json", func(b *bytes.Buffer) error { return view.JSON(b, checked) })
+	for _, u := range rendered.Environments[0].Units {
+		for _, o := range u.Objects {
+			ref := o.Kind + "/" + o.Name
+			why, err := engine.Why(context.Background(), req, ref)
+			if err != nil {
+				out["why "+ref] = err.Error()
+				continue
+			}
+			write("why "+ref, func(b *bytes.Buffer) error { return view.Why(b, why, view.Style{}) })
+			write("why -o json "+ref, func(b *bytes.Buffer) error { return view.JSON(b, why) })
+		}
+	}
+	return out
+}
+
 // Plaintext stands in nothing that is written, wherever it flows, until somebody asks for it.
 func TestPlaintextFlowsNowhere(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "key")
@@ -183,12 +217,14 @@ func TestPlaintextFlowsNowhere(t *testing.T) {
 			t.Parallel()
 			repo := hostileRepo(t, app)
 			for _, applied := range []bool{false, true} {
-				req := engine.Request{Repo: repo, AgeKeyFile: key, Applied: applied, Workers: 1}
+				req := engine.Request{Repo: repo, AgeKeyFile: key, Applied: applied, Workers: 1, Origins: true}
 				r, err := engine.Render(context.Background(), req)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for where, text := range everything(t, r) {
+				told := everything(t, r)
+				maps.Copy(told, findingsAndReasons(t, req, r))
+				for where, text := range told {
 					text = strings.ReplaceAll(text, repo, "")
 					for _, g := range forbidden {
 						if i := strings.Index(text, g); i >= 0 {

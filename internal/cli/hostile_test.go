@@ -125,6 +125,52 @@ func TestBombs(t *testing.T) {
 			if strings.Contains(stdout+stderr, "\x1b") || strings.Contains(stderr, "root:") {
 				t.Errorf("a terminal would obey, or a file outside was read:\n%.800q", stderr)
 			}
+			// A check says no less, and is not brought down either.
+			code, stdout, stderr = runProgram(t, "check", hostile(t, c.files))
+			if code != c.code {
+				t.Errorf("check: exit %d, want %d\n%.800s%.800s", code, c.code, stdout, stderr)
+			}
+			if strings.Contains(stdout+stderr, "\x1b") || strings.Contains(stdout, "root:") {
+				t.Errorf("check: a terminal would obey, or a file outside was read:\n%.800q", stdout)
+			}
+		})
+	}
+}
+
+// What rules look at, in numbers and lengths that nobody writes by hand, is checked within seconds, and what a finding
+// quotes of it steers no terminal.
+func TestHostileFindings(t *testing.T) {
+	long := strings.Repeat("${A} $$ ${B-x} 192.168.1.7 TBD-A-B ", 20_000)
+	vars := hostileUnit + "  postBuild:\n    substitute: {OWN: x}\n"
+	escape := "\\e]0;owned\\a\\e[31m\\u202e\\u200b"
+	config := "environments:\n  dev: {path: clusters/dev, lan: 192.168.1.0/24}\nknobs: {source: ConfigMap flux-system/vars, lan: [A]}\n"
+	for name, files := range map[string]map[string]string{
+		"one long line":      {"clusters/dev/app.yaml": vars, "tidegate.yaml": config, "app/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: {a: '" + long + "'}\n"},
+		"a block of lines":   {"clusters/dev/app.yaml": vars, "tidegate.yaml": config, "app/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata:\n  a: |\n    " + strings.ReplaceAll(long, "TBD", "\n    TBD") + "\n"},
+		"open expressions":   {"clusters/dev/app.yaml": vars, "app/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: {a: '" + strings.Repeat("${", 100_000) + "'}\n"},
+		"dollars":            {"clusters/dev/app.yaml": vars, "app/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: {a: '" + strings.Repeat("$", 1_000_001) + "'}\n"},
+		"escapes":            {"clusters/dev/app.yaml": vars, "app/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: {a: \"${NONE" + escape + "}" + escape + " ${NONE}\", \"k" + escape + "\": '${NONE}'}\n"},
+		"raw bidi and C1":    {"clusters/dev/app.yaml": vars, "app/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: {a: '\u202e\u0085\u200b ${NONE}'} # \u202e tidegate:ignore TG0302\n"},
+		"a folder's name":    {"clusters/dev/app.yaml": vars, "app/\u202e\x1b[31m.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: {a: '${NONE}'}\n"},
+		"many suppressions":  {"clusters/dev/app.yaml": vars, "app/a.yaml": hostileObject + strings.Repeat("# tidegate:ignore TG0302 x\n", 50_000)},
+		"names of a pattern": {"tidegate.yaml": "allow: [{rule: TG0302, path: '" + strings.Repeat("**/*a", 200) + "', reason: x}]\n", "clusters/dev/app.yaml": vars, "app/a.yaml": strings.Replace(hostileObject, "a: b", "a: '${NONE}'", 1)},
+		"a chain of units": {"app/a.yaml": hostileObject, "clusters/dev/more.yaml": repeat(1500, func(i int) string {
+			return strings.Replace(hostileUnit, "name: app", fmt.Sprintf("name: u%d", i), 1) + fmt.Sprintf("  dependsOn: [{name: u%d}, {name: none%d}]\n---\n", (i+1)%1500, i)
+		})},
+		"labels that are no texts": {"app/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: default\n  labels:\n" + repeat(5000, func(i int) string { return fmt.Sprintf("    l%d: %d\n", i, i) })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := hostile(t, files)
+			for _, format := range []string{"text", "json"} {
+				code, stdout, stderr := runProgram(t, "check", dir, "-o", format)
+				if code > 1 {
+					t.Errorf("exit %d\n%.800s", code, stderr)
+				}
+				if strings.ContainsAny(stdout+stderr, "\x1b\x07") || format == "text" && strings.ContainsAny(stdout, "\u202e\u200b\u0085") {
+					t.Errorf("a terminal would obey:\n%.800q", stdout)
+				}
+			}
 		})
 	}
 }
@@ -229,6 +275,13 @@ func TestNothingIsFetched(t *testing.T) {
 			}
 			if code > 1 || code == 0 && !strings.Contains(stdout, `"remote-base"`) {
 				t.Errorf("exit %d, and no remote base\n%s", code, stderr)
+			}
+			code, stdout, stderr = runProgram(t, "check", hostile(t, files), "-o", "json")
+			if called() {
+				t.Fatalf("a check fetched something\n%s", stderr)
+			}
+			if code > 1 || code == 0 && !strings.Contains(stdout, `"remote-base"`) {
+				t.Errorf("check: exit %d, and no remote base\n%s", code, stderr)
 			}
 		})
 	}

@@ -94,9 +94,10 @@ func Check(ctx context.Context, req CheckRequest) (*report.Check, error) {
 	res.Partial = len(req.Environments)+len(req.Entries) > 0
 	res.Suppress(ix, allowed, rules.All(), asked)
 	var findings []report.Finding
+	source := &lines{read: ix.ReadFile}
 	for _, f := range res.Findings {
 		out := finding(f)
-		out.Source = sourceLines(ix.ReadFile, f.Span)
+		out.Source = source.around(f.Span)
 		findings = append(findings, out)
 	}
 	var suppressed []report.Suppressed
@@ -113,38 +114,6 @@ func Check(ctx context.Context, req CheckRequest) (*report.Check, error) {
 			"and a value that nobody has decided fails loudly, here and in a gate, instead of being guessed. `tidegate check REPO` checks your own repository.")
 	}
 	return report.NewCheck(r.tree.Label(), r.Environments, findings, suppressed, skipped, len(asked), r.Warnings, notes, time.Since(start)), nil
-}
-
-// cut shortens a line of a file that nobody would read to its end: what a view shows of it is around its columns.
-func cut(line string, columns int) string {
-	const most = 4096
-	if len(line) <= most || columns > most/8 {
-		if len(line) > 1<<16 {
-			return "" // a view then shows no lines
-		}
-		return line
-	}
-	return strings.ToValidUTF8(line[:most], "")
-}
-
-// maxSourceLines bounds the lines of a finding that a view gets.
-const maxSourceLines = 8
-
-// sourceLines gives the line before a span and those of it.
-func sourceLines(read func(string) ([]byte, error), span model.Span) []report.SourceLine {
-	if span.Line == 0 {
-		return nil
-	}
-	data, err := read(span.File)
-	if err != nil {
-		return nil
-	}
-	lines := strings.Split(string(data), "\n")
-	var out []report.SourceLine
-	for n := max(1, span.Line-1); n <= span.EndLine && n <= len(lines) && len(out) < maxSourceLines; n++ {
-		out = append(out, report.SourceLine{Number: n, Text: cut(strings.TrimRight(lines[n-1], "\r"), span.Column+span.EndColumn)})
-	}
-	return out
 }
 
 // choose gives the rules that a request asks for.

@@ -84,13 +84,14 @@ func (r *repository) answer(e *model.Environment, u *model.Unit, o *model.Object
 	if err != nil {
 		return nil, err
 	}
+	source := &lines{read: r.tree.ReadFile}
 	report.Scalars(o.Display, func(p model.Path, value string) {
 		if !p.HasPrefix(path) {
 			return
 		}
 		origin := report.NewOrigin(o.Trace.Origin(p))
 		origin.Path, origin.Value = p.String(), value
-		origin.Source = sourceLines(r.tree.ReadFile, model.Span{File: origin.File, Line: origin.Line, EndLine: origin.EndLine})
+		origin.Source = source.around(model.Span{File: origin.File, Line: origin.Line, Column: origin.Column, EndLine: origin.EndLine})
 		a.Origins = append(a.Origins, origin)
 	})
 	if len(a.Origins) == 0 {

@@ -79,10 +79,11 @@ type Finding struct {
 	Source []SourceLine `json:"-"`
 }
 
-// SourceLine is a line of a file of the repository.
+// SourceLine is a line of a file of the repository, or a part of a long one.
 type SourceLine struct {
-	Number int
-	Text   string
+	Number  int
+	Text    string
+	Skipped int // characters of the line that are left out before Text
 }
 
 // Because is another place that makes a finding so.

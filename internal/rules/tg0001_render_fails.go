@@ -2,12 +2,14 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tidegate/tidegate/internal/facts"
 	"github.com/tidegate/tidegate/internal/model"
 	"github.com/tidegate/tidegate/internal/rule"
 	"github.com/tidegate/tidegate/internal/rules/substitution"
+	"github.com/tidegate/tidegate/internal/subst"
 )
 
 // TG0001 is what makes a check no cleaner than a render: a unit that Flux would fail to build.
@@ -82,7 +84,9 @@ metadata:
 func toldElsewhere(u *facts.Unit) bool {
 	switch u.Reasons[0].Code {
 	case model.CodeSubstitute:
-		return u.Substitution != nil && len(substitution.Faults(u)) > 0
+		return u.Substitution != nil && slices.ContainsFunc(substitution.Faults(u), func(f substitution.Fault) bool {
+			return f.Error.Kind != subst.KindLimit // of a text that is too large nobody knows what is wrong with it
+		})
 	case model.CodeRefused:
 		if u.Self == nil {
 			return false

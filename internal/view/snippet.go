@@ -37,7 +37,13 @@ func (s Style) snippet(b *strings.Builder, f report.Finding) {
 		default:
 			from, to = indentOf(text), len(text)
 		}
+		if l.Skipped > 0 && from >= 0 {
+			from, to = max(0, from-l.Skipped), min(to-l.Skipped, len(text))
+		}
 		line, mark := s.fit(text, from, to, s.width()-gutter-7)
+		if l.Skipped > 0 && !strings.HasPrefix(line, "…") {
+			line, mark = "…"+line, " "+mark
+		}
 		fmt.Fprintf(b, "    %s %s\n", s.dim(fmt.Sprintf("%*d │", gutter, l.Number)), strings.TrimRight(line, " "))
 		if mark != "" {
 			fmt.Fprintf(b, "    %s %s\n", s.dim(strings.Repeat(" ", gutter)+" │"), s.red(mark))

@@ -96,7 +96,7 @@ func (s Style) acted(b *strings.Builder, o report.Origin) {
 
 func (s Style) overrides(b *strings.Builder, o report.Origin) {
 	if o.Overrides != nil {
-		s.wrap(b, "overrides", fmt.Sprintf("%s  %q", at(*o.Overrides), brief(o.Overrides.Text, 80)))
+		s.wrap(b, "replaces", fmt.Sprintf("%s  %q", at(*o.Overrides), brief(o.Overrides.Text, 80)))
 	}
 }
 

@@ -11,6 +11,10 @@ import (
 
 	"github.com/tidegate/tidegate/internal/bench"
 	"github.com/tidegate/tidegate/internal/engine"
+	fluxversion "github.com/tidegate/tidegate/internal/flux"
+	"github.com/tidegate/tidegate/internal/render"
+	"github.com/tidegate/tidegate/internal/scan"
+	"github.com/tidegate/tidegate/internal/source"
 	"github.com/tidegate/tidegate/internal/view"
 )
 
@@ -45,14 +49,26 @@ var environments = []struct {
 	envs []string
 }{{"one", []string{"dev"}}, {"two", []string{"dev", "prod"}}}
 
-// BenchmarkTraced is BenchmarkSynthetic with what a check needs: builds that keep where values come from.
-func BenchmarkTraced(b *testing.B) {
-	dir := synthetic(b)
-	for _, c := range environments {
+// BenchmarkTracing scans one environment of the generated repository without and with keeping where values come from,
+// which is the whole of the difference.
+func BenchmarkTracing(b *testing.B) {
+	tree, err := source.OpenDir(synthetic(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	behaviour, err := fluxversion.For(fluxversion.DefaultVersion)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		trace bool
+	}{{"off", false}, {"on", true}} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := engine.Facts(context.Background(), engine.Request{Repo: dir, Environments: c.envs}); err != nil {
+				o := scan.Options{Tree: tree, Only: []string{"dev"}, Builder: &render.Builder{Flux: behaviour, Trace: c.trace}}
+				if _, err := scan.Scan(context.Background(), o); err != nil {
 					b.Fatal(err)
 				}
 			}

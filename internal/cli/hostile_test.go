@@ -157,6 +157,7 @@ func TestHostileFindings(t *testing.T) {
 		"a chain of units": {"app/a.yaml": hostileObject, "clusters/dev/more.yaml": repeat(1500, func(i int) string {
 			return strings.Replace(hostileUnit, "name: app", fmt.Sprintf("name: u%d", i), 1) + fmt.Sprintf("  dependsOn: [{name: u%d}, {name: none%d}]\n---\n", (i+1)%1500, i)
 		})},
+		"empty documents":          {"app/a.yaml": hostileObject + strings.Repeat("---\n\n", 200_000)},
 		"labels that are no texts": {"app/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: default\n  labels:\n" + repeat(5000, func(i int) string { return fmt.Sprintf("    l%d: %d\n", i, i) })},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"sort"
 	"strings"
 
@@ -48,7 +47,7 @@ func Example(ctx context.Context, archive string) ([]report.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := source.FromFS("the example", files.(fs.FS))
+	tree, err := source.FromFS("the example", files)
 	if err != nil {
 		return nil, err
 	}

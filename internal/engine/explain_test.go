@@ -38,7 +38,7 @@ func TestExplainUnknown(t *testing.T) {
 		"tg0309":             "did you mean TG0301 unresolved-token, TG0302",
 		"undefned-variable":  "did you mean TG0302 undefined-variable?",
 		"variable":           "did you mean TG0302 undefined-variable?",
-		"supression":         "did you mean TG0002 suppression?",
+		"supression":         "did you mean TG0002 suppression?", //nolint:misspell // the mistake is what is looked up
 		"":                   "see tidegate rules",
 		"TG":                 "see tidegate rules",
 		"nothing-like-this":  "see tidegate rules",

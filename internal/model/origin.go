@@ -86,7 +86,7 @@ type Variable struct {
 	Source string
 	Holder Ref
 	// Set is where its value is written; nil when that is not in the repository.
-	Set func() Origin
+	Set func() Origin `json:"-"`
 }
 
 // Tracer tells where the values of one object come from. It is safe for concurrent use, and does its work when asked.

@@ -193,7 +193,7 @@ func (b *Builder) build(files Files, spec BuildSpec) *Built {
 	defer schemaLock.RUnlock()
 	out := finish(first, shown, other, spec.Decrypt, &b.forms)
 	if first.fs.record != nil && out.Err == nil {
-		out.origins = first.fs.record.Finish(spec.Dir, b.sourcesOf(files))
+		out.origins = first.fs.record.Finish(b.sourcesOf(files))
 	}
 	return out
 }

@@ -26,7 +26,6 @@ type Spec struct {
 
 // Build is what the trace of a build leaves. It is immutable and safe for concurrent use.
 type Build struct {
-	dir    string
 	blind  int
 	texts  []Text
 	ranges []lines
@@ -37,9 +36,9 @@ type Build struct {
 	index []*document // of every manifest and patch that the build read
 }
 
-// Finish ends the recording of a build of the folder dir.
-func (r *Recorder) Finish(dir string, files *Sources) *Build {
-	return &Build{dir: dir, blind: r.blind, texts: r.texts, ranges: r.ranges, kusts: r.kusts, files: files}
+// Finish ends the recording of a build that read these files.
+func (r *Recorder) Finish(files *Sources) *Build {
+	return &Build{blind: r.blind, texts: r.texts, ranges: r.ranges, kusts: r.kusts, files: files}
 }
 
 // Unit is what differs between units that share a build.
@@ -50,6 +49,26 @@ type Unit struct {
 	Self model.Tracer
 	Ref  model.Ref
 	Spec Spec
+
+	mu      sync.Mutex
+	patches []*source // of Spec.Patches, those that were asked for
+}
+
+// patch gives the positions of one of spec.patches; nil when there is no such.
+func (u *Unit) patch(i int) *source {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if i >= len(u.Spec.Patches) {
+		return nil
+	}
+	if u.patches == nil {
+		u.patches = make([]*source, len(u.Spec.Patches))
+	}
+	if u.patches[i] == nil {
+		u.patches[i] = &source{}
+		u.patches[i].parse([]byte(u.Spec.Patches[i].Patch))
+	}
+	return u.patches[i]
 }
 
 // Sources parses the files of an artifact, each once. It is safe for concurrent use.
@@ -73,15 +92,23 @@ func NewSources(files Files) *Sources { return &Sources{files: files, m: map[str
 
 // file gives a file's positions; nil when it cannot be read.
 func (s *Sources) file(p string) *source {
+	return s.text(p, func() ([]byte, bool) {
+		data, err := s.files.ReadFile(p)
+		return data, err == nil
+	})
+}
+
+// text gives the positions of a text by its name, which read gives when it is first asked for.
+func (s *Sources) text(name string, read func() ([]byte, bool)) *source {
 	s.mu.Lock()
-	src := s.m[p]
+	src := s.m[name]
 	if src == nil {
 		src = &source{}
-		s.m[p] = src
+		s.m[name] = src
 	}
 	s.mu.Unlock()
 	src.once.Do(func() {
-		if data, err := s.files.ReadFile(p); err == nil {
+		if data, ok := read(); ok {
 			src.parse(data)
 		}
 	})
@@ -184,22 +211,17 @@ func (b *Build) add(t *Text, src *source, d *yamlpos.Document, n *yamlpos.Node, 
 func (b *Build) source(t *Text, u *Unit) *source {
 	switch {
 	case t.Spec >= 0:
-		if t.Spec >= len(u.Spec.Patches) {
-			return nil
-		}
-		src := &source{}
-		src.parse([]byte(u.Spec.Patches[t.Spec].Patch))
-		return src
+		return u.patch(t.Spec)
 	case t.Field == "":
 		return b.files.file(t.File)
 	}
-	outer := b.value(t.File, t.Field)
-	if outer == nil {
-		return nil
-	}
-	src := &source{}
-	src.parse([]byte(outer.Value))
-	return src
+	return b.files.text(t.File+"\x00"+t.Field, func() ([]byte, bool) {
+		outer := b.value(t.File, t.Field)
+		if outer == nil {
+			return nil, false
+		}
+		return []byte(outer.Value), true
+	})
 }
 
 // value finds the value of a field in a file of one document.
@@ -272,8 +294,9 @@ func (b *Build) span(p place, u *Unit, from, to int) (model.Span, bool) {
 	if !ok {
 		return model.Span{}, false
 	}
-	start, end := offsetOf(p.src.data, inner.Line, inner.Column), offsetOf(p.src.data, inner.EndLine, inner.EndColumn)
-	if start < 0 || end < start {
+	start, ok1 := p.src.yaml.Offset(inner.Line, inner.Column)
+	end, ok2 := p.src.yaml.Offset(inner.EndLine, inner.EndColumn)
+	if !ok1 || !ok2 || end < start {
 		return model.Span{}, false
 	}
 	if p.text.Spec >= 0 {
@@ -290,22 +313,3 @@ func (b *Build) span(p place, u *Unit, from, to int) (model.Span, bool) {
 }
 
 func specPatch(i int) model.Path { return model.Path{"spec", "patches", i, "patch"} }
-
-// offsetOf gives the byte at a line and column, which count from 1, the column in characters; -1 when it is not there.
-func offsetOf(data []byte, line, column int) int {
-	at := 0
-	for ; line > 1; line-- {
-		i := indexByte(data[at:], '\n')
-		if i < 0 {
-			return -1
-		}
-		at += i + 1
-	}
-	for ; column > 1; column-- {
-		if at >= len(data) {
-			return -1
-		}
-		at += runeLength(data[at:])
-	}
-	return at
-}

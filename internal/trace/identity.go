@@ -4,7 +4,6 @@ import (
 	"path"
 	"strings"
 
-	yaml3 "go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/tidegate/tidegate/internal/model"
@@ -244,6 +243,3 @@ func (b *Build) field(file, field string, u *Unit) (model.Span, bool) {
 	s.File = path.Join(u.Root, file)
 	return s, true
 }
-
-// textOf is a scalar as a transformer's field would write it.
-func textOf(n *yaml3.Node) string { return n.Value }

@@ -1,24 +1,15 @@
 package trace
 
 import (
-	"bytes"
 	"path"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	yaml3 "go.yaml.in/yaml/v3"
 
 	"github.com/tidegate/tidegate/internal/model"
 	"github.com/tidegate/tidegate/internal/yamlpos"
 )
-
-func indexByte(b []byte, c byte) int { return bytes.IndexByte(b, c) }
-
-func runeLength(b []byte) int {
-	_, n := utf8.DecodeRune(b)
-	return n
-}
 
 // Object traces one object as kustomize built it. It is a model.Tracer.
 type Object struct {
@@ -31,13 +22,16 @@ type Object struct {
 	once  sync.Once
 	tree  *tree
 	holds bool
-	plain bool      // the object is its manifest: no build came between
-	named *document // the manifest that the object was read from, as far as that can be told
+	plain bool                // the object is its manifest: no build came between
+	ops   func() []operations // the JSON patches of the build, once they are asked for
+	named *document           // the manifest that the object was read from, as far as that can be told
 }
 
 // NewObject gives the tracer of an object that a build made: its name and text before substitution, and its marks.
 func NewObject(b *Build, u *Unit, ref model.Ref, text string, marks Marks) *Object {
-	return &Object{build: b, unit: u, ref: ref, text: text, marks: marks}
+	o := &Object{build: b, unit: u, ref: ref, text: text, marks: marks}
+	o.ops = sync.OnceValue(o.patches6902)
+	return o
 }
 
 func (o *Object) grown() *tree {

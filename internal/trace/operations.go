@@ -98,7 +98,7 @@ func (ops *operations) fits(ref model.Ref) bool {
 // operation attributes a value to the last operation that wrote it.
 func (o *Object) operation(b *branch) (model.Origin, bool) {
 	here := b.path()
-	all := o.patches6902()
+	all := o.ops()
 	for i := len(all) - 1; i >= 0; i-- {
 		ops := &all[i]
 		if !ops.fits(o.ref) {

@@ -45,13 +45,16 @@ func (o *Object) changed(b *branch, p place, span model.Span) model.Origin {
 
 // transformed looks for a transformer's field that has the value.
 func (o *Object) transformed(b *branch) (model.Origin, bool) {
-	if o.unit.Self != nil && o.unit.Spec.TargetNamespace != "" && b.step == "namespace" && textOf(b.node) == o.unit.Spec.TargetNamespace {
+	if o.unit.Self != nil && o.unit.Spec.TargetNamespace != "" && b.step == "namespace" && b.node.Value == o.unit.Spec.TargetNamespace {
 		if origin := o.unit.Self.Origin(model.Path{"spec", "targetNamespace"}); origin.Certainty != model.CertaintyObject {
 			ref := o.unit.Ref
 			origin.Certainty, origin.Step, origin.By, origin.Via = model.CertaintyAttributed, model.StepTransform, "spec.targetNamespace", &ref
 			origin.ByAt = origin.Span
 			return origin, true
 		}
+	}
+	if origin, ok := o.specImage(b); ok {
+		return origin, true
 	}
 	// The topmost kustomization is read first and acts last.
 	for _, k := range o.build.kusts {
@@ -63,6 +66,27 @@ func (o *Object) transformed(b *branch) (model.Origin, bool) {
 	}
 	if field, by, at, ok := o.replacement(b); ok {
 		return model.Origin{Span: at, Certainty: model.CertaintyAttributed, Step: model.StepReplace, Text: field, By: by, ByAt: at}, true
+	}
+	return model.Origin{}, false
+}
+
+// specImage attributes an image to an entry of spec.images of the Flux Kustomization.
+func (o *Object) specImage(b *branch) (model.Origin, bool) {
+	if o.unit.Self == nil || b.step != "image" {
+		return model.Origin{}, false
+	}
+	for i, img := range o.unit.Spec.Images {
+		for _, f := range []struct{ field, text string }{{"newTag", img.NewTag}, {"digest", img.Digest}, {"newName", img.NewName}} {
+			if f.text == "" || !strings.Contains(b.node.Value, f.text) {
+				continue
+			}
+			at := model.Path{"spec", "images", i, f.field}
+			if origin := o.unit.Self.Origin(at); origin.Certainty != model.CertaintyObject {
+				ref := o.unit.Ref
+				origin.Certainty, origin.Step, origin.By, origin.Via, origin.ByAt = model.CertaintyAttributed, model.StepTransform, at.String(), &ref, origin.Span
+				return origin, true
+			}
+		}
 	}
 	return model.Origin{}, false
 }
@@ -82,7 +106,7 @@ func (o *Object) byField(k *kustomization, field string) (model.Origin, bool) {
 
 // writes names the field of a kustomization that would write a branch's value; empty when none would.
 func (o *Object) writes(k *types.Kustomization, b *branch) string {
-	value, step := textOf(b.node), b.step
+	value, step := b.node.Value, b.step
 	if step == "namespace" && k.Namespace != "" && k.Namespace == value {
 		return "namespace"
 	}
@@ -151,7 +175,7 @@ func (o *Object) isObjectName(b *branch) bool {
 
 // affix finds the prefix or suffix that made a name of another.
 func (o *Object) affix(b *branch, old string) (string, model.Span, bool) {
-	value := textOf(b.node)
+	value := b.node.Value
 	if old == "" || value == old || !strings.Contains(value, old) {
 		return "", model.Span{}, false
 	}

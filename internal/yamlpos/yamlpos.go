@@ -99,7 +99,7 @@ func Parse(data []byte) *File {
 	f.cursor = cursor{file: f}
 	b := &builder{file: f, cursor: cursor{file: f}}
 	for start := 0; ; {
-		end, next := documentEnd(f.text, start)
+		end, next := DocumentEnd(f.text, start)
 		b.parse(start, end)
 		if next == end {
 			break
@@ -129,9 +129,9 @@ func lineStarts(text []byte) []int {
 	return starts
 }
 
-// documentEnd gives where the document that begins at start ends, and where the next one begins; both are the end of
+// DocumentEnd gives where the document that begins at start ends, and where the next one begins; both are the end of
 // the text for the last. The separator is `\n---.*\n`, and its first line feed belongs to the document.
-func documentEnd(text []byte, start int) (end, next int) {
+func DocumentEnd(text []byte, start int) (end, next int) {
 	i := bytes.Index(text[start:], []byte("\n---"))
 	if i < 0 {
 		return len(text), len(text)

@@ -71,7 +71,7 @@ func holdSubstitute(t *testing.T, text string, vars map[string]string, strict, a
 	built.Objects = append(built.Objects, o)
 	v := behaviour(t, "2.9")
 	in := Input{Files: mapFiles{}, Spec: ks, Strict: strict, Lookup: func(string, string, string) *DataSource { return nil }}
-	s := &substitution{in: in, built: built, vars: LoadVariables(ks, nil, in.Lookup, nil, always, nil)}
+	s := &substitution{in: in, built: built, vars: LoadVariables(in, always)}
 	var out Output
 	ok := s.run(&out, v)
 

@@ -28,6 +28,8 @@ type Input struct {
 	Given       map[string]Value // a user's values for variables that the repository does not hold
 	Strict      bool
 	ShowSecrets bool // messages may hold plaintext
+	// Doubt says why expressions and masks in Spec are not what the cluster has there; nil when Spec is the cluster's.
+	Doubt *model.Reason
 
 	// For a builder that traces: the tracer of the unit's own object, nil when no object describes it, and the folder
 	// of the repository that is the artifact's root.
@@ -81,7 +83,7 @@ func (b *Builder) Render(in Input) Output {
 	s := &substitution{in: in, built: built, twin: b.twin(in, built), forms: &b.forms}
 	if in.Spec.Spec.PostBuild != nil {
 		always := in.Spec.Spec.PostBuild.SubstituteStrategy == "Always"
-		s.vars = LoadVariables(in.Spec, in.Display, in.Lookup, in.Given, always, in.Self)
+		s.vars = LoadVariables(in, always)
 		if len(in.Given) == 0 {
 			// Who gives the values says that the source is there; what they leave open is said object by object.
 			out.Unverified = append(out.Unverified, s.vars.Missing...)

@@ -49,21 +49,22 @@ type Variables struct {
 	secrets bool
 }
 
-// LoadVariables evaluates spec.postBuild. display is the same Kustomization with secrets masked: an inline value that
-// differs in it is a secret.
+// LoadVariables evaluates spec.postBuild. An inline value that differs in in.Display is a secret, and one that holds
+// what in.Doubt tells of is unknown.
 //
-// given are values that a user supplied for what the repository does not hold: they fill names that are unknown, and
+// in.Given are values that a user supplied for what the repository does not hold: they fill names that are unknown, and
 // never override or add to what is known.
 //
-// self traces the Kustomization's own object, for its inline values; nil when nothing does.
-func LoadVariables(ks, display *flux.Kustomization, lookup LookupSource, given map[string]Value, always bool, self model.Tracer) *Variables {
+// in.Self traces the Kustomization's own object, for its inline values; nil when nothing does.
+func LoadVariables(in Input, always bool) *Variables {
+	ks, display, self := in.Spec, in.Display, in.Self
 	v := &Variables{values: map[string]Value{}, doubt: map[string]*model.Reason{}}
 	var shown flux.PostBuild
 	if display != nil && display.Spec.PostBuild != nil {
 		shown = *display.Spec.PostBuild
 	}
 	for i, ref := range ks.Spec.PostBuild.SubstituteFrom {
-		src := lookup(ref.Kind, ks.Namespace, ref.Name)
+		src := in.Lookup(ref.Kind, ks.Namespace, ref.Name)
 		if src == nil {
 			if !ref.Optional {
 				name := ref.Name
@@ -91,9 +92,12 @@ func LoadVariables(ks, display *flux.Kustomization, lookup LookupSource, given m
 			as, ok := shown.Substitute[k]
 			val.Secret, val.Hidden = !ok || as != text, !ok
 		}
+		if in.Doubt != nil && (strings.Contains(text, "${") || strings.Contains(text, sops.DefaultMask)) {
+			val.Unknown = in.Doubt
+		}
 		v.set(k, val.joined())
 	}
-	for name, val := range given {
+	for name, val := range in.Given {
 		have, ok := v.values[name]
 		if ok && have.Unknown != nil || v.doubt[name] != nil || !ok && len(v.Missing) > 0 {
 			v.set(name, val.joined())

@@ -281,3 +281,25 @@ spec: {interval: 10m}
 	}
 	wantUnit(t, env, "apps/app", model.StatusUnverified, model.CodeChart, "chart is not rendered")
 }
+
+// What a parent could not substitute is not what the child has in the cluster: the child is unverified for it, and not
+// failed by it.
+func TestChildOfUnknown(t *testing.T) {
+	const files = `
+-- clusters/a/ks.yaml --
+@ks middle | path: middle | postBuild: {substituteFrom: [{kind: Secret, name: outside}]}
+-- middle/ks.yaml --
+@ks patched | path: leaf | postBuild: {substitute: {NAME: x}} | patches: [{patch: "- {op: add, path: /data/b, value: '${OUTSIDE}'}", target: {kind: ConfigMap}}]
+@ks inline | path: leaf | postBuild: {substitute: {NAME: "${OUTSIDE}"}}
+@ks lost | path: nowhere | postBuild: {substitute: {NAME: "${OUTSIDE}"}}
+-- leaf/cm.yaml --
+@cm x conf a: "${NAME}"
+`
+	env := one(t, options(t, tree(t, files)))
+	wantUnit(t, env, "flux-system/patched", model.StatusUnverified, model.CodeParentUnknown, "OUTSIDE")
+	inline := wantUnit(t, env, "flux-system/inline", model.StatusUnverified, model.CodeParentUnknown, "Secret/flux-system/outside")
+	if len(inline.Objects) != 1 || !strings.Contains(inline.Objects[0].YAML, "${NAME}") || len(inline.Objects[0].Unverified) == 0 {
+		t.Errorf("an unknown value is substituted: %+v", inline.Objects)
+	}
+	wantUnit(t, env, "flux-system/lost", model.StatusFailed, model.CodePath, "nowhere")
+}

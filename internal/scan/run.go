@@ -235,8 +235,35 @@ func (r *run) render(u *unit) {
 	u.out = b.Render(render.Input{
 		Files: r.arts[u.src].files, Dir: source.JoinSecure(u.spec.Spec.Path), Spec: u.spec, Display: u.shown,
 		Lookup: r.store.source, Given: r.opts.Given[r.env.Name], Strict: r.flux.Strict, ShowSecrets: r.opts.ShowSecrets,
-		Self: u.selfTrace(), Root: r.root,
+		Self: u.selfTrace(), Root: r.root, Doubt: u.doubtful(),
 	})
+	if u.doubtful() != nil {
+		u.waive()
+	}
+}
+
+// doubtful is why some of a unit's spec is not the cluster's; nil when all of it is.
+func (u *unit) doubtful() *model.Reason {
+	if len(u.doubt) == 0 {
+		return nil
+	}
+	return &u.doubt[0]
+}
+
+// waive takes back failures that another spec could spare the unit: what its patches, images or metadata hold in the
+// cluster is not known, and they change what is built and substituted. That its folder does not exist stands.
+func (u *unit) waive() {
+	var stand []model.Reason
+	for _, f := range u.out.Failures {
+		if f.Code == model.CodePath || f.Code == model.CodeInternal {
+			stand = append(stand, f)
+			continue
+		}
+		f.Code = model.CodeParentUnknown
+		f.Message = "with the spec as far as it is known, it fails: " + f.Message
+		u.out.Unverified = append(u.out.Unverified, f)
+	}
+	u.out.Failures = stand
 }
 
 // selfTrace traces the object that describes a unit; nil when none does, or nothing is traced.

@@ -20,59 +20,7 @@ var TG0101 = &rule.Rule{
 		Why: `What was tried in dev is what prod runs only if an overlay does nothing but set knobs. A resource that one overlay adds, a patch that changes an interval, a
 copy of a file that was meant to be shared: each is a part of prod that nobody has ever run. Environments are compared object by object, as they are built and
 before variables are put in, and a difference is shown where it is written.`,
-		Bad: `-- tidegate.yaml --
-environments:
-  dev:
-    path: clusters/dev
-    lan: 192.168.1.0/24
-  prod:
-    path: clusters/prod
-    lan: 192.168.2.0/24
-knobs:
-  source: ConfigMap flux-system/cluster-vars
-  lan: [GATEWAY_VIP]
--- clusters/base/kustomization.yaml --
-resources:
-  - app.yaml
-  - cluster-vars.yaml
--- clusters/base/cluster-vars.yaml --
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: cluster-vars
-  namespace: flux-system
-data:
-  GATEWAY_VIP: 192.168.1.53
--- clusters/base/app.yaml --
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata:
-  name: app
-  namespace: flux-system
-spec:
-  interval: 10m
-  path: ./app
-  prune: true
-  sourceRef:
-    kind: GitRepository
-    name: flux-system
-  postBuild:
-    substituteFrom:
-      - kind: ConfigMap
-        name: cluster-vars
--- clusters/dev/kustomization.yaml --
-resources:
-  - ../base
-patches:
-  - patch: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata:
-        name: cluster-vars
-        namespace: flux-system
-      data:
-        GATEWAY_VIP: 192.168.1.53
--- clusters/prod/kustomization.yaml --
+		Bad: within(twoEnvironments, `-- clusters/prod/kustomization.yaml --
 resources:
   - ../base
 patches:
@@ -94,96 +42,8 @@ patches:
         name: app
       spec:
         interval: 1h
--- app/service.yaml --
-apiVersion: v1
-kind: Service
-metadata:
-  name: app
-  namespace: default
-  annotations:
-    lbipam.cilium.io/ips: ${GATEWAY_VIP}
-spec:
-  type: LoadBalancer
-  ports:
-    - port: 80
-`,
-		Good: `-- tidegate.yaml --
-environments:
-  dev:
-    path: clusters/dev
-    lan: 192.168.1.0/24
-  prod:
-    path: clusters/prod
-    lan: 192.168.2.0/24
-knobs:
-  source: ConfigMap flux-system/cluster-vars
-  lan: [GATEWAY_VIP]
--- clusters/base/kustomization.yaml --
-resources:
-  - app.yaml
-  - cluster-vars.yaml
--- clusters/base/cluster-vars.yaml --
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: cluster-vars
-  namespace: flux-system
-data:
-  GATEWAY_VIP: 192.168.1.53
--- clusters/base/app.yaml --
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata:
-  name: app
-  namespace: flux-system
-spec:
-  interval: 10m
-  path: ./app
-  prune: true
-  sourceRef:
-    kind: GitRepository
-    name: flux-system
-  postBuild:
-    substituteFrom:
-      - kind: ConfigMap
-        name: cluster-vars
--- clusters/dev/kustomization.yaml --
-resources:
-  - ../base
-patches:
-  - patch: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata:
-        name: cluster-vars
-        namespace: flux-system
-      data:
-        GATEWAY_VIP: 192.168.1.53
--- clusters/prod/kustomization.yaml --
-resources:
-  - ../base
-patches:
-  - patch: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata:
-        name: cluster-vars
-        namespace: flux-system
-      data:
-        GATEWAY_VIP: 192.168.2.20
--- app/service.yaml --
-apiVersion: v1
-kind: Service
-metadata:
-  name: app
-  namespace: default
-  annotations:
-    lbipam.cilium.io/ips: ${GATEWAY_VIP}
-spec:
-  type: LoadBalancer
-  ports:
-    - port: 80
-`,
+`),
+		Good: twoEnvironments,
 		Misses: "Values of the knobs' own ConfigMap may differ, and so may what variables bring. Exempt are the flux-system folder that flux bootstrap writes into an overlay, and spec.decryption where " +
 			"its key differs by environment.",
 		Since: "0.1",

@@ -16,59 +16,7 @@ var TG0202 = &rule.Rule{
 		What: "a placeholder that nobody has decided, TBD-…, reaches an object",
 		Why: `A value that is not known yet is written as TBD-PROD-GATEWAY-VIP and not as a plausible guess, so that it cannot pass for one. Where an address is wanted the API server
 refuses it. In a URL or a name it is a legal text: it applies, and backups go nowhere until somebody needs one.`,
-		Bad: `-- tidegate.yaml --
-environments:
-  dev:
-    path: clusters/dev
-    lan: 192.168.1.0/24
-  prod:
-    path: clusters/prod
-    lan: 192.168.2.0/24
-knobs:
-  source: ConfigMap flux-system/cluster-vars
-  lan: [GATEWAY_VIP]
--- clusters/base/kustomization.yaml --
-resources:
-  - app.yaml
-  - cluster-vars.yaml
--- clusters/base/cluster-vars.yaml --
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: cluster-vars
-  namespace: flux-system
-data:
-  GATEWAY_VIP: 192.168.1.53
--- clusters/base/app.yaml --
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata:
-  name: app
-  namespace: flux-system
-spec:
-  interval: 10m
-  path: ./app
-  prune: true
-  sourceRef:
-    kind: GitRepository
-    name: flux-system
-  postBuild:
-    substituteFrom:
-      - kind: ConfigMap
-        name: cluster-vars
--- clusters/dev/kustomization.yaml --
-resources:
-  - ../base
-patches:
-  - patch: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata:
-        name: cluster-vars
-        namespace: flux-system
-      data:
-        GATEWAY_VIP: 192.168.1.53
--- clusters/prod/kustomization.yaml --
+		Bad: within(twoEnvironments, `-- clusters/prod/kustomization.yaml --
 resources:
   - ../base
 patches:
@@ -80,96 +28,8 @@ patches:
         namespace: flux-system
       data:
         GATEWAY_VIP: TBD-PROD-GATEWAY-VIP
--- app/service.yaml --
-apiVersion: v1
-kind: Service
-metadata:
-  name: app
-  namespace: default
-  annotations:
-    lbipam.cilium.io/ips: ${GATEWAY_VIP}
-spec:
-  type: LoadBalancer
-  ports:
-    - port: 80
-`,
-		Good: `-- tidegate.yaml --
-environments:
-  dev:
-    path: clusters/dev
-    lan: 192.168.1.0/24
-  prod:
-    path: clusters/prod
-    lan: 192.168.2.0/24
-knobs:
-  source: ConfigMap flux-system/cluster-vars
-  lan: [GATEWAY_VIP]
--- clusters/base/kustomization.yaml --
-resources:
-  - app.yaml
-  - cluster-vars.yaml
--- clusters/base/cluster-vars.yaml --
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: cluster-vars
-  namespace: flux-system
-data:
-  GATEWAY_VIP: 192.168.1.53
--- clusters/base/app.yaml --
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata:
-  name: app
-  namespace: flux-system
-spec:
-  interval: 10m
-  path: ./app
-  prune: true
-  sourceRef:
-    kind: GitRepository
-    name: flux-system
-  postBuild:
-    substituteFrom:
-      - kind: ConfigMap
-        name: cluster-vars
--- clusters/dev/kustomization.yaml --
-resources:
-  - ../base
-patches:
-  - patch: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata:
-        name: cluster-vars
-        namespace: flux-system
-      data:
-        GATEWAY_VIP: 192.168.1.53
--- clusters/prod/kustomization.yaml --
-resources:
-  - ../base
-patches:
-  - patch: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata:
-        name: cluster-vars
-        namespace: flux-system
-      data:
-        GATEWAY_VIP: 192.168.2.20
--- app/service.yaml --
-apiVersion: v1
-kind: Service
-metadata:
-  name: app
-  namespace: default
-  annotations:
-    lbipam.cilium.io/ips: ${GATEWAY_VIP}
-spec:
-  type: LoadBalancer
-  ports:
-    - port: 80
-`,
+`),
+		Good:   twoEnvironments,
 		Misses: "A placeholder that no object uses is no finding: it may wait. The word TBD in prose is none either.",
 		Since:  "0.1",
 	},

@@ -19,71 +19,7 @@ var TG0203 = &rule.Rule{
 		What: "an address of an environment's LAN stands in a manifest",
 		Why: `Manifests are shared by all environments; an address belongs to one. A literal one ships to every cluster: dev's gateway in prod's DNS, a retired host in a network
 policy. It renders, applies, and swallows traffic. Addresses are knobs: the overlay sets them, and manifests name them.`,
-		Bad: `-- tidegate.yaml --
-environments:
-  dev:
-    path: clusters/dev
-    lan: 192.168.1.0/24
-  prod:
-    path: clusters/prod
-    lan: 192.168.2.0/24
-knobs:
-  source: ConfigMap flux-system/cluster-vars
-  lan: [GATEWAY_VIP]
--- clusters/base/kustomization.yaml --
-resources:
-  - app.yaml
-  - cluster-vars.yaml
--- clusters/base/cluster-vars.yaml --
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: cluster-vars
-  namespace: flux-system
-data:
-  GATEWAY_VIP: 192.168.1.53
--- clusters/base/app.yaml --
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata:
-  name: app
-  namespace: flux-system
-spec:
-  interval: 10m
-  path: ./app
-  prune: true
-  sourceRef:
-    kind: GitRepository
-    name: flux-system
-  postBuild:
-    substituteFrom:
-      - kind: ConfigMap
-        name: cluster-vars
--- clusters/dev/kustomization.yaml --
-resources:
-  - ../base
-patches:
-  - patch: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata:
-        name: cluster-vars
-        namespace: flux-system
-      data:
-        GATEWAY_VIP: 192.168.1.53
--- clusters/prod/kustomization.yaml --
-resources:
-  - ../base
-patches:
-  - patch: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata:
-        name: cluster-vars
-        namespace: flux-system
-      data:
-        GATEWAY_VIP: 192.168.2.20
--- app/service.yaml --
+		Bad: within(twoEnvironments, `-- app/service.yaml --
 apiVersion: v1
 kind: Service
 metadata:
@@ -95,84 +31,8 @@ spec:
   type: LoadBalancer
   ports:
     - port: 80
-`,
-		Good: `-- tidegate.yaml --
-environments:
-  dev:
-    path: clusters/dev
-    lan: 192.168.1.0/24
-  prod:
-    path: clusters/prod
-    lan: 192.168.2.0/24
-knobs:
-  source: ConfigMap flux-system/cluster-vars
-  lan: [GATEWAY_VIP]
--- clusters/base/kustomization.yaml --
-resources:
-  - app.yaml
-  - cluster-vars.yaml
--- clusters/base/cluster-vars.yaml --
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: cluster-vars
-  namespace: flux-system
-data:
-  GATEWAY_VIP: 192.168.1.53
--- clusters/base/app.yaml --
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata:
-  name: app
-  namespace: flux-system
-spec:
-  interval: 10m
-  path: ./app
-  prune: true
-  sourceRef:
-    kind: GitRepository
-    name: flux-system
-  postBuild:
-    substituteFrom:
-      - kind: ConfigMap
-        name: cluster-vars
--- clusters/dev/kustomization.yaml --
-resources:
-  - ../base
-patches:
-  - patch: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata:
-        name: cluster-vars
-        namespace: flux-system
-      data:
-        GATEWAY_VIP: 192.168.1.53
--- clusters/prod/kustomization.yaml --
-resources:
-  - ../base
-patches:
-  - patch: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata:
-        name: cluster-vars
-        namespace: flux-system
-      data:
-        GATEWAY_VIP: 192.168.2.20
--- app/service.yaml --
-apiVersion: v1
-kind: Service
-metadata:
-  name: app
-  namespace: default
-  annotations:
-    lbipam.cilium.io/ips: ${GATEWAY_VIP}
-spec:
-  type: LoadBalancer
-  ports:
-    - port: 80
-`,
+`),
+		Good:   twoEnvironments,
 		Misses: "Addresses outside of every declared LAN, and descriptions in CRDs, are left alone. tidegate.yaml and the knobs themselves are where addresses belong.",
 		Since:  "0.1",
 	},

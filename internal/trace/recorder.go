@@ -8,10 +8,13 @@
 // The rules are:
 //
 //  1. A position counts only when the keys that lead to it in its file are those that lead to the value in the object
-//     and the value there is the value here: then it is exact. Everything else is attributed, by what the build was
-//     told to do, or known for the object as a whole.
-//  2. Objects that a JSON 6902 patch touched were written and read again on the way, so their lines are those of a text
-//     that nobody has. Their first line is 1, which no padded document's is; they are matched by path and value.
+//     and the value there is the value here: then it is exact. So is what kustomize writes anew at its old place
+//     (annotations, the name of what it patched) while the object's own document is certain and nothing else the build
+//     was told has the value. Everything else is attributed, by what the build was told to do, or known for the object
+//     as a whole.
+//  2. Objects that a JSON 6902 patch touched, and generated ones, were written and read again on the way, so their
+//     lines are those of a text that nobody has. They show by this: the root of such an object stands in no document
+//     that was read. They are matched by path and value.
 //  3. Nothing is worked out before somebody asks: a build keeps two numbers for each value.
 package trace
 

@@ -75,10 +75,10 @@ func (s Style) fit(text []rune, from, to, columns int) (line, mark string) {
 		out.WriteString("…")
 		under.WriteString(" ")
 	}
-	used := out.Len()
+	used := columnsOf([]rune(out.String()))
 	for i := start; i < len(text); i++ {
 		w := runeColumns(text[i])
-		if used+w > columns {
+		if used+w > columns || used+w == columns && i+1 < len(text) {
 			out.WriteString("…")
 			break
 		}

@@ -55,7 +55,10 @@ Exit code: 0 when nothing failed (unverified is no failure), 1 when a unit faile
 			if out != "" && output != "" {
 				return flagError{fmt.Errorf("--out and -o exclude each other")}
 			}
-			if why != "" {
+			if cmd.Flags().Changed("why") {
+				if why == "" {
+					return flagError{fmt.Errorf("--why names an object: KIND/NAMESPACE/NAME, and a field of it")}
+				}
 				if out != "" || req.Applied || output == "yaml" {
 					return flagError{fmt.Errorf("--why tells of one object: --out, --applied and -o yaml do not go with it")}
 				}

@@ -84,6 +84,9 @@ type Bootstrap struct {
 
 var environmentName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
+// objectName is KIND NAMESPACE/NAME; a slash in the place of the blank is how findings write it.
+var objectName = regexp.MustCompile(`^[A-Z][A-Za-z]*[ /][a-z0-9-]+/[a-z0-9.-]+$`)
+
 // ValidName tells whether an environment may be called so: names become folders.
 func ValidName(name string) bool { return environmentName.MatchString(name) && len(name) <= 63 }
 
@@ -100,7 +103,7 @@ func Parse(file string, data []byte) (*Config, error) {
 	dec := yaml3.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
 	if err := dec.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %s", file, strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, fmt.Errorf("%s: %s", file, inWords(err))
 	}
 	if err := dec.Decode(&yaml3.Node{}); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: there is more than one YAML document; everything goes into one", file)
@@ -111,12 +114,23 @@ func Parse(file string, data []byte) (*Config, error) {
 	if c.APIVersion != "" && c.APIVersion != APIVersion {
 		return nil, fmt.Errorf("%s: apiVersion is %q; this tidegate reads %q", file, c.APIVersion, APIVersion)
 	}
+	if c.Knobs != nil && c.Knobs.Source != "" && !objectName.MatchString(c.Knobs.Source) {
+		return nil, fmt.Errorf("%s: knobs.source is %q: write KIND NAMESPACE/NAME, such as ConfigMap flux-system/cluster-vars", file, c.Knobs.Source)
+	}
+	if c.Bootstrap != nil && c.Bootstrap.Cilium != nil && c.Bootstrap.Cilium.Mirrors != "" && !objectName.MatchString(c.Bootstrap.Cilium.Mirrors) {
+		return nil, fmt.Errorf("%s: bootstrap.cilium.mirrors is %q: write KIND NAMESPACE/NAME, such as HelmRelease kube-system/cilium", file, c.Bootstrap.Cilium.Mirrors)
+	}
 	for _, name := range c.Names() {
 		if err := c.Environments[name].check(name); err != nil {
 			return nil, fmt.Errorf("%s: environments.%s%w", file, name, err)
 		}
 	}
 	return &c, nil
+}
+
+// inWords takes the names of our types out of the library's message.
+func inWords(err error) string {
+	return strings.NewReplacer("yaml: ", "", " in type config.Config", "", " in type config.", " in ").Replace(err.Error())
 }
 
 func (e Environment) check(name string) error {

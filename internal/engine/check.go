@@ -57,7 +57,7 @@ func settings(c *config.Config) facts.Settings {
 // objectName reads KIND NAMESPACE/NAME.
 func objectName(s string) model.Ref {
 	var ref model.Ref
-	ref.Kind, s, _ = strings.Cut(s, " ")
+	ref.Kind, s, _ = strings.Cut(strings.Replace(s, " ", "/", 1), "/")
 	if ns, name, ok := strings.Cut(strings.TrimSpace(s), "/"); ok {
 		ref.Namespace, ref.Name = ns, name
 	} else {
@@ -106,7 +106,11 @@ func Check(ctx context.Context, req CheckRequest) (*report.Check, error) {
 	}
 	var skipped []report.Skipped
 	for _, s := range res.Skips {
-		skipped = append(skipped, report.Skipped{Rule: s.Rule, Name: rules.ByID(s.Rule).Name, Environment: s.Environment, Needs: s.Needs})
+		units := []string{}
+		for _, u := range s.Units {
+			units = append(units, u.String())
+		}
+		skipped = append(skipped, report.Skipped{Rule: s.Rule, Name: rules.ByID(s.Rule).Name, Environment: s.Environment, Needs: s.Needs, Units: units})
 	}
 	var notes []string
 	if r.embedded && len(findings) > 0 {

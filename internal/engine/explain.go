@@ -12,6 +12,7 @@ import (
 	"github.com/tidegate/tidegate/internal/rule"
 	"github.com/tidegate/tidegate/internal/rules"
 	"github.com/tidegate/tidegate/internal/source"
+	"github.com/tidegate/tidegate/internal/spell"
 )
 
 // Rules lists all rules.
@@ -84,7 +85,7 @@ func alike(name string) string {
 		}
 		far := len(name)
 		for _, known := range append([]string{strings.ToLower(r.ID), r.Name}, strings.Split(r.Name, "-")...) {
-			far = min(far, distance(name, known))
+			far = min(far, spell.Distance(name, known, 0))
 		}
 		if far <= max(2, len(name)/4) && far < len(name)/2 {
 			list = append(list, candidate{r.ID + " " + r.Name, far})
@@ -99,25 +100,4 @@ func alike(name string) string {
 		names = append(names, c.text)
 	}
 	return "did you mean " + strings.Join(names, ", ") + "? tidegate rules lists all"
-}
-
-// distance is how many letters must be put in, taken out or replaced to make one text the other.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

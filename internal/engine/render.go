@@ -21,6 +21,7 @@ import (
 	"github.com/tidegate/tidegate/internal/scan"
 	"github.com/tidegate/tidegate/internal/sops"
 	"github.com/tidegate/tidegate/internal/source"
+	"github.com/tidegate/tidegate/internal/spell"
 	"github.com/tidegate/tidegate/reference"
 )
 
@@ -133,9 +134,39 @@ func scanned(ctx context.Context, req Request, traced bool) (*repository, error)
 		}
 		return nil, err
 	}
-	res.Warnings = append(warnings, res.Warnings...)
+	strange, err := req.strangers(conf, res.Names)
+	if err != nil {
+		return nil, err
+	}
+	res.Warnings = slices.Concat(warnings, strange, res.Warnings)
 	_, isDir := tree.(*source.Dir)
 	return &repository{res, tree, conf, req.Tree == nil && !isDir}, nil
+}
+
+// strangers finds what is said of environments that there are not: in tidegate.yaml it is a warning, in a flag a mistake.
+func (r *Request) strangers(conf *config.Config, names []string) (warnings []string, err error) {
+	there := fmt.Sprintf("there are %s", strings.Join(names, ", "))
+	if len(names) == 1 {
+		there = "there is " + names[0]
+	}
+	for _, arg := range r.Vars {
+		if env, _, _ := strings.Cut(arg, "="); !slices.Contains(names, env) {
+			return nil, usage("--vars %s: there is no environment %s: %s", arg, env, there)
+		}
+	}
+	if conf == nil || len(r.Entries) > 0 {
+		return nil, nil
+	}
+	for _, name := range conf.Names() {
+		if !slices.Contains(names, name) {
+			w := fmt.Sprintf("%s speaks of an environment %s, and has no path for it: %s", config.FileName, name, there)
+			if near := spell.Nearest(name, names, 2); near != "" {
+				w += "; did you mean " + near + "?"
+			}
+			warnings = append(warnings, w)
+		}
+	}
+	return warnings, nil
 }
 
 // Open gives the tree of a repository, and warnings about what of it could not be read.
@@ -318,13 +349,18 @@ func (r *Request) assume(ctx context.Context, o *scan.Options, tree source.Tree,
 			return usage("--cluster-objects: %v", err)
 		}
 		o.Cluster = append(o.Cluster, objects...)
+		for _, c := range objects {
+			if (c.Ref.Kind == "ConfigMap" || c.Ref.Kind == "Secret") && c.Ref.Namespace == "" {
+				return usage("--cluster-objects %s: %s %s has no metadata.namespace, so no Kustomization would read it: add one", f, c.Ref.Kind, c.Ref.Name)
+			}
+		}
 	}
 	o.Given = map[string]map[string]render.Value{}
 	o.Assumed = map[string][]scan.ClusterObject{}
 	if conf != nil {
 		for _, name := range conf.Names() {
 			for k, v := range conf.Environments[name].Vars {
-				give(o.Given, name, k, v)
+				give(o.Given, name, k, v, config.FileName+", environments."+name+".vars")
 			}
 			if err := readAssumed(o, tree, name, append(append([]string{}, conf.Assumes...), conf.Environments[name].Assumes...)); err != nil {
 				return err
@@ -359,9 +395,10 @@ func readAssumed(o *scan.Options, tree source.Tree, env string, files []string) 
 	return nil
 }
 
-func give(m map[string]map[string]render.Value, env, k, v string) {
+// give adds a value that a user gives, and where it is from.
+func give(m map[string]map[string]render.Value, env, k, v, from string) {
 	if m[env] == nil {
 		m[env] = map[string]render.Value{}
 	}
-	m[env][k] = render.Value{Text: v}
+	m[env][k] = render.Value{Text: v, Source: from}
 }

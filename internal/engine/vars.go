@@ -43,7 +43,7 @@ func (r *Request) vars(ctx context.Context, o *scan.Options, arg string) error {
 		return usage("--vars %s: %v", file, err)
 	}
 	for k, v := range values {
-		give(o.Given, env, k, v)
+		give(o.Given, env, k, v, "--vars "+arg)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func Why(ctx context.Context, req Request, what string) (*report.Why, error) {
 	}
 	switch {
 	case !known:
-		return nil, usage("--why %q: there is no environment %q", what, env)
+		return nil, usage("--why %q: there is no environment %q: there are %s", what, env, strings.Join(r.Names, ", "))
 	case len(out.Answers) == 0 && missing != "":
 		return nil, usage("--why %q: %s", what, missing)
 	case len(out.Answers) == 0:
@@ -103,17 +103,24 @@ func (r *repository) answer(e *model.Environment, u *model.Unit, o *model.Object
 // nearField names what there is where a path goes astray.
 func nearField(o *model.Object, path model.Path) string {
 	for n := len(path) - 1; n >= 0; n-- {
+		isList, most := false, -1
 		seen := map[string]bool{}
 		var names []string
 		report.Scalars(o.Display, func(p model.Path, _ string) {
 			if !p.HasPrefix(path[:n]) || len(p) <= n {
 				return
 			}
+			if i, ok := p[n].(int); ok {
+				isList, most = true, max(most, i)
+			}
 			if s := fmt.Sprint(p[n]); !seen[s] {
 				seen[s] = true
 				names = append(names, s)
 			}
 		})
+		if isList {
+			return fmt.Sprintf(": %s is a list: write [0] to [%d]", path[:n], most)
+		}
 		if len(names) > 0 {
 			sort.Strings(names)
 			if len(names) > 8 {

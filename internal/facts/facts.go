@@ -100,9 +100,12 @@ func (e *Environment) Unit(id model.UnitID) *Unit { return e.byID[id] }
 
 // Complete tells whether everything that the environment applies is known: if not, what is missing may be there all
 // the same. why names the first thing that is not known.
-func (e *Environment) Complete() (why string, ok bool) {
+func (e *Environment) Complete() (why string, ok bool) { return e.CompleteBut(nil) }
+
+// CompleteBut is Complete without one unit: what that one needs it does not bring itself.
+func (e *Environment) CompleteBut(but *Unit) (why string, ok bool) {
 	for _, u := range e.Units {
-		if u.ID.Kind == "Kustomization" && len(u.Objects) == 0 && u.Status != model.StatusOK && len(u.Reasons) > 0 {
+		if u != but && u.ID.Kind == "Kustomization" && len(u.Objects) == 0 && u.Status != model.StatusOK && len(u.Reasons) > 0 {
 			return u.ID.String() + ": " + u.Reasons[0].Message, false
 		}
 	}

@@ -1,7 +1,15 @@
 package render
 
 import (
+	"bytes"
+	"errors"
+	"io"
+	"path"
+	"regexp"
+	"strconv"
 	"strings"
+
+	yaml3 "go.yaml.in/yaml/v3"
 
 	"github.com/tidegate/tidegate/internal/model"
 )
@@ -56,6 +64,48 @@ func search(files Files, read []string, find func(string) int) []model.Place {
 	}
 	return out
 }
+
+// yamlFault is what the YAML library says of a text that it refuses: a line, of the document or of the file, and why.
+var yamlFault = regexp.MustCompile(`line (\d+): ([^\n]+)`)
+
+// locateYAML finds the file that a YAML error is about. kustomize tells the line and often not the file; the file is the one
+// that gives the same error when it is read again.
+func locateYAML(files Files, read []string, message string) []model.Place {
+	want := yamlFault.FindStringSubmatch(message)
+	if want == nil || strings.Contains(message, "in File:") {
+		return nil
+	}
+	said := lineNumbers.ReplaceAllString(want[2], "")
+	for _, p := range read {
+		if ext := path.Ext(p); ext != ".yaml" && ext != ".yml" && ext != ".json" {
+			continue
+		}
+		data, err := files.ReadFile(p)
+		if err != nil || CheckAliases(data) != nil {
+			continue
+		}
+		dec := yaml3.NewDecoder(bytes.NewReader(data))
+		for {
+			var v map[string]any
+			err := dec.Decode(&v)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err == nil {
+				continue
+			}
+			if m := yamlFault.FindStringSubmatch(err.Error()); m != nil && lineNumbers.ReplaceAllString(m[2], "") == said {
+				line, _ := strconv.Atoi(m[1])
+				return []model.Place{{File: p, Line: line, Column: 1}}
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// lineNumbers are those within a message, which differ between a document and its file.
+var lineNumbers = regexp.MustCompile(`line \d+`)
 
 // escaped tells whether the dollar at i is the second of a `$$`.
 func escaped(line string, i int) bool {

@@ -133,6 +133,9 @@ func buildFailure(built *Built, in Input) model.Reason {
 		r.Message = fmt.Sprintf("kustomization path not found: %s is not in the artifact", in.Spec.Spec.Path)
 		r.Fix = "correct spec.path, or check what .sourceignore, spec.ignore and .gitignore leave out"
 	case model.CodeBuild:
+		if !in.hides() && (!built.Secret || in.ShowSecrets) {
+			r.Places = locateYAML(in.Files, built.Files, r.Message)
+		}
 		r.Message = "kustomize build failed: " + r.Message
 	case model.CodeDecrypt:
 		r.Message = "error decrypting sources: " + r.Message
@@ -188,14 +191,17 @@ func (s *substitution) run(out *Output, v flux.Behaviour) bool {
 }
 
 func (s *substitution) objectFailure(i int, o *BuiltObject) model.Reason {
-	msg := o.Err.Error()
-	if (o.secret || s.in.hides()) && !s.in.ShowSecrets {
+	msg, places := o.Err.Error(), []model.Place(nil)
+	switch {
+	case (o.secret || s.in.hides()) && !s.in.ShowSecrets:
 		msg = "an object that holds decrypted content cannot be decrypted or written; --show-secrets shows Flux's message"
+	case o.ErrCode == model.CodeBuild:
+		places = locateYAML(s.in.Files, s.built.Files, msg)
 	}
 	if o.ErrCode == model.CodeBuild {
 		msg = "kustomize build failed: " + msg
 	}
-	return model.Reason{Code: o.ErrCode, Subject: s.refOf(i, o).String(), Message: msg}
+	return model.Reason{Code: o.ErrCode, Subject: s.refOf(i, o).String(), Message: msg, Places: places}
 }
 
 // refOf names an object of the build as it may be shown.

@@ -121,10 +121,11 @@ type Suppressed struct {
 
 // Skipped is a rule that could not be asked.
 type Skipped struct {
-	Rule        string `json:"rule"`
-	Name        string `json:"name"`
-	Environment string `json:"environment,omitempty" jsonschema:"description=absent when it concerns all"`
-	Needs       string `json:"needs"`
+	Rule        string   `json:"rule"`
+	Name        string   `json:"name"`
+	Environment string   `json:"environment,omitempty" jsonschema:"description=absent when it concerns all"`
+	Needs       string   `json:"needs"`
+	Units       []string `json:"units" jsonschema:"description=what is not judged for it; empty when that is all"`
 }
 
 // Unverified is one cause of what could not be known, with the units that it touches.
@@ -171,9 +172,18 @@ func NewCheck(repository string, envs []*model.Environment, findings []Finding, 
 		}
 	}
 	r.Summary.Environments, r.Summary.Rules = len(envs), rules
-	r.Summary.Suppressed, r.Summary.Skipped = len(suppressed), len(skipped)
+	r.Summary.Suppressed, r.Summary.Skipped = len(suppressed), skippedRules(skipped)
 	r.Summary.Seconds = float64(took.Round(time.Millisecond)) / float64(time.Second)
 	return r
+}
+
+// skippedRules counts the rules that could not be asked, or not of everything.
+func skippedRules(list []Skipped) int {
+	seen := map[string]bool{}
+	for _, s := range list {
+		seen[s.Rule] = true
+	}
+	return len(seen)
 }
 
 func some[T any](list []T) []T {

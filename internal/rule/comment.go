@@ -11,7 +11,7 @@ import (
 )
 
 // marker is what every suppression in a file holds. A file without it is not looked at any further.
-const marker = "tidegate:ignore"
+const marker = "tidegate:"
 
 // comment is a suppression in a file.
 type comment struct {
@@ -30,12 +30,12 @@ type file struct {
 
 // ignore is a suppression, in a comment of YAML and scripts, of JSON with comments, or of XML and Markdown. In YAML a # in
 // the middle of a word begins no comment.
-var ignore = regexp.MustCompile(`(?:^|\s)((?:#+|//|<!--)\s*tidegate:ignore)(?:[\s:,]([^\n]*))?$`)
+var ignore = regexp.MustCompile(`(?:^|\s)((?:#+|//|<!--)\s*tidegate:\s*ignore)(?:[\s:,]([^\n]*))?$`)
 
 var idPattern = regexp.MustCompile(`^TG\d{4}$`)
 
-// parse finds the suppressions of a file; nil when it has none.
-func parse(name string, data []byte) *file {
+// parse finds the suppressions of a file; nil when it has none. ids are the IDs of the rules by their names.
+func parse(name string, data []byte, ids map[string]string) *file {
 	if !bytes.Contains(data, []byte(marker)) {
 		return nil
 	}
@@ -52,7 +52,7 @@ func parse(name string, data []byte) *file {
 		c := &comment{used: map[string]bool{}, span: model.Span{File: name, Line: i + 1, Column: utf8.RuneCount(line[:m[2]]) + 1, EndLine: i + 1,
 			EndColumn: utf8.RuneCount(line) + 1}}
 		if m[4] >= 0 {
-			c.rules, c.reason = said(string(line[m[4]:m[5]]))
+			c.rules, c.reason = said(string(line[m[4]:m[5]]), ids)
 		}
 		f.comments[i+1] = c
 	}
@@ -63,11 +63,14 @@ func parse(name string, data []byte) *file {
 	return f
 }
 
-// said reads what stands behind the marker: IDs, separated by commas or spaces, and a reason.
-func said(text string) (rules []string, reason string) {
+// said reads what stands behind the marker: IDs or names, separated by commas or spaces, and a reason.
+func said(text string, ids map[string]string) (rules []string, reason string) {
 	words := strings.FieldsFunc(strings.TrimSuffix(strings.TrimSpace(text), "-->"), func(r rune) bool { return r == ' ' || r == '\t' || r == ',' })
 	for len(words) > 0 {
 		id := strings.TrimRight(words[0], ":;")
+		if byName, ok := ids[id]; ok {
+			id = byName
+		}
 		if !idPattern.MatchString(id) {
 			break
 		}

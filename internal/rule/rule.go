@@ -2,6 +2,8 @@
 package rule
 
 import (
+	"slices"
+
 	"github.com/tidegate/tidegate/internal/facts"
 	"github.com/tidegate/tidegate/internal/model"
 )
@@ -78,8 +80,9 @@ type Edit struct {
 // Skip says that a rule could not be asked, wholly or for an environment.
 type Skip struct {
 	Rule        string
-	Environment string // empty: for all
-	Needs       string // "knobs.source in tidegate.yaml"
+	Environment string         // empty: for all
+	Needs       string         // "knobs.source in tidegate.yaml"
+	Units       []model.UnitID // what is not judged for it; empty: all
 }
 
 // Pass is one run of one rule. It is not safe for concurrent use; each rule has its own.
@@ -97,5 +100,28 @@ func (p *Pass) Report(f Finding) { p.findings = append(p.findings, f) }
 
 // Skip says what the rule would need to know. An empty environment means all of them.
 func (p *Pass) Skip(environment, needs string) {
-	p.skips = append(p.skips, Skip{Rule: p.Rule.ID, Environment: environment, Needs: needs})
+	p.skip(Skip{Rule: p.Rule.ID, Environment: environment, Needs: needs})
+}
+
+// SkipUnit says what the rule would need to know to judge one unit.
+func (p *Pass) SkipUnit(environment, needs string, unit model.UnitID) {
+	p.skip(Skip{Rule: p.Rule.ID, Environment: environment, Needs: needs, Units: []model.UnitID{unit}})
+}
+
+func (p *Pass) skip(s Skip) {
+	for i := range p.skips {
+		have := &p.skips[i]
+		if have.Environment != s.Environment || have.Needs != s.Needs {
+			continue
+		}
+		switch {
+		case len(have.Units) == 0:
+		case len(s.Units) == 0:
+			have.Units = nil
+		case !slices.Contains(have.Units, s.Units[0]):
+			have.Units = append(have.Units, s.Units[0])
+		}
+		return
+	}
+	p.skips = append(p.skips, s)
 }

@@ -66,11 +66,7 @@ func Run(ctx context.Context, rules []*Rule, ix *facts.Index, workers int) (*Res
 		if p.panicked {
 			out.Panicked = append(out.Panicked, p.Rule.ID)
 		}
-		for _, s := range p.skips {
-			if !slices.Contains(out.Skips, s) {
-				out.Skips = append(out.Skips, s)
-			}
-		}
+		out.Skips = append(out.Skips, p.skips...)
 	}
 	slices.SortStableFunc(out.Findings, compare)
 	return out, nil

@@ -101,7 +101,7 @@ func TestSkips(t *testing.T) {
 		p.Skip("dev", "knobs")
 		p.Skip("", "knobs")
 	}}, &Rule{ID: "TG9002", Run: func(p *Pass) { p.Skip("", "knobs") }})
-	want := []Skip{{"TG9001", "", "knobs"}, {"TG9001", "dev", "knobs"}, {"TG9002", "", "knobs"}}
+	want := []Skip{{Rule: "TG9001", Needs: "knobs"}, {Rule: "TG9001", Environment: "dev", Needs: "knobs"}, {Rule: "TG9002", Needs: "knobs"}}
 	if !reflect.DeepEqual(r.Skips, want) {
 		t.Errorf("got %v", r.Skips)
 	}

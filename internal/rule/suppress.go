@@ -77,9 +77,10 @@ metadata:
 // were asked.
 func (r *Result) Suppress(ix *facts.Index, allowed []Allowance, known, run []*Rule) {
 	s := &suppressor{ix: ix, files: map[string]*file{}, allowed: slices.Clone(allowed), needed: make([]bool, len(allowed)),
-		known: map[string]bool{}, run: map[string]bool{}, result: r}
+		known: map[string]bool{}, ids: map[string]string{}, run: map[string]bool{}, result: r}
 	for _, k := range known {
 		s.known[k.ID] = true
+		s.ids[k.Name] = k.ID
 		for i := range s.allowed {
 			if s.allowed[i].Rule == k.Name {
 				s.allowed[i].Rule = k.ID
@@ -108,6 +109,7 @@ type suppressor struct {
 	allowed    []Allowance
 	needed     []bool // by allowance
 	known, run map[string]bool
+	ids        map[string]string // by name
 	result     *Result
 }
 
@@ -190,7 +192,7 @@ func (s *suppressor) file(p string) *file {
 	if p != "" && s.ix.ReadFile != nil {
 		// What cannot be read holds no suppression; a rule that points at it has said so.
 		if data, err := s.ix.ReadFile(p); err == nil {
-			f = parse(p, data)
+			f = parse(p, data, s.ids)
 		}
 	}
 	s.files[p] = f

@@ -371,7 +371,7 @@ func FuzzComments(f *testing.F) {
 	f.Add([]byte("ä: 1 # tidegate:ignore TG9001, TG9002: why\r\n"))
 	f.Add([]byte("<!-- tidegate:ignore TG9001 why -->"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file := parse("a.yaml", data)
+		file := parse("a.yaml", data, nil)
 		if file == nil {
 			return
 		}

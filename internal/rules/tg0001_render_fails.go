@@ -3,7 +3,10 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/tidegate/tidegate/internal/facts"
 	"github.com/tidegate/tidegate/internal/model"
@@ -105,7 +108,11 @@ func toldElsewhere(u *facts.Unit) bool {
 }
 
 func failure(env *facts.Environment, u *facts.Unit, r model.Reason) rule.Finding {
-	message, _, _ := strings.Cut(r.Message, "\n")
+	message, rest, _ := strings.Cut(r.Message, "\n")
+	if strings.HasSuffix(message, ":") {
+		next, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+		message += " " + next // a list of errors: its head says nothing
+	}
 	f := rule.Finding{Environment: env.Name, Certainty: model.CertaintyAttributed, Message: message, Breaks: "nothing of it is applied"}
 	if u != nil {
 		f.Unit = u.ID
@@ -131,6 +138,9 @@ func failure(env *facts.Environment, u *facts.Unit, r model.Reason) rule.Finding
 	if u == nil {
 		return f
 	}
+	if f.Span.File == "" {
+		placeOfObject(&f, u, r.Subject)
+	}
 	field := []any{"spec", "path"}
 	if r.Code == model.CodeRefused {
 		field = []any{"metadata", "name"}
@@ -145,4 +155,42 @@ func failure(env *facts.Environment, u *facts.Unit, r model.Reason) rule.Finding
 		f.Because = append(f.Because, rule.Because{Span: at, Message: u.ID.String() + " builds it"})
 	}
 	return f
+}
+
+// placeOfObject puts a failure to the object that it is about, and to the expression whose value is what fails to be read, as
+// far as one can be found: the message speaks of lines of a text that nobody has.
+func placeOfObject(f *rule.Finding, u *facts.Unit, subject string) {
+	for _, o := range u.Built {
+		if o.Ref.String() != subject || o.Trace == nil {
+			continue
+		}
+		f.Object = o.Ref
+		origin := o.Trace.Origin(nil)
+		f.Span, f.Certainty = origin.Span, model.CertaintyObject
+		if substitution.Of(o) != substitution.On {
+			return
+		}
+		for _, s := range substitution.Sites(o) {
+			res, err := substitution.Eval(u, s.Text)
+			if err != nil || len(res.Segments) == 0 || s.Key {
+				continue
+			}
+			var value any
+			if sigsyaml.Unmarshal([]byte("v: "+res.Text), &value) == nil {
+				continue
+			}
+			seg := res.Segments[0]
+			f.Path = s.Path
+			f.Span, f.Certainty = s.Span(seg.In, seg.InEnd)
+			f.Message += fmt.Sprintf("; %s with %s is no YAML there", short(s.Text[seg.In:seg.InEnd]), strconv.Quote(short(res.Text)))
+			v := u.Substitution.Variables[seg.Name]
+			v.Name = seg.Name
+			if !seg.Defaulted {
+				f.Because = append(f.Because, becauseSet(v)...)
+			}
+			f.Fixes = []rule.Fix{quoting(v, s.Text[seg.In:seg.InEnd], seg.Defaulted, "put quotes into the value")}
+			return
+		}
+		return
+	}
 }

@@ -59,6 +59,22 @@ func knobsOf(env *facts.Environment, ref model.Ref) *facts.Object {
 	return nil
 }
 
+// knobsAreNowhere tells whether tidegate.yaml names an object for the knobs that no environment renders: a rule that asks
+// what is outside of it would take the knobs themselves for that.
+func knobsAreNowhere(p *rule.Pass) bool {
+	k := p.Facts.Settings.Knobs
+	if k == nil {
+		return false
+	}
+	for _, env := range p.Facts.Environments {
+		if knobsOf(env, k.Source) != nil {
+			return false
+		}
+	}
+	p.Skip("", k.Source.String()+", which knobs.source in tidegate.yaml names and no environment renders")
+	return true
+}
+
 // isKnobs tells whether an object is the one that holds the knobs.
 func isKnobs(ix *facts.Index, ref model.Ref) bool {
 	k := ix.Settings.Knobs

@@ -40,8 +40,8 @@ patches:
 	},
 }
 
-// placeholder is TBD, a dash, and at least two words in capitals.
-var placeholder = regexp.MustCompile(`\bTBD-[A-Z0-9]+(?:-[A-Z0-9]+)+\b`)
+// placeholder is TBD, a dash, and words in capitals, the first of which is no number.
+var placeholder = regexp.MustCompile(`\bTBD-[A-Z][A-Z0-9]+(?:-[A-Z0-9]+)*\b`)
 
 // undecided reports each place that a placeholder is written at once, with everything that it reaches.
 func undecided(p *rule.Pass, env *facts.Environment) {

@@ -41,10 +41,17 @@ spec:
 			p.Skip("", TG0203needs)
 			return
 		}
+		if knobsAreNowhere(p) {
+			return
+		}
 		for _, env := range p.Facts.Environments {
+			sources := map[model.Ref]bool{}
+			if p.Facts.Settings.Knobs == nil {
+				sources = variableSources(env) // whatever variables come from is where an environment's values belong
+			}
 			for _, u := range env.Units {
 				for _, o := range u.Built {
-					if o.Ref.Kind == "CustomResourceDefinition" || isKnobs(p.Facts, o.Ref) || o.Trace == nil {
+					if o.Ref.Kind == "CustomResourceDefinition" || isKnobs(p.Facts, o.Ref) || sources[identity(o.Ref)] || o.Trace == nil {
 						continue
 					}
 					o.Strings(func(at model.Path, text string) {
@@ -109,7 +116,7 @@ func hardCoded(p *rule.Pass, env *facts.Environment, u *facts.Unit, o *facts.Obj
 	span, certainty := o.Trace.Within(at, a.from, a.to)
 	f := rule.Finding{Environment: env.Name, Unit: u.ID, Object: o.Ref, Path: at, Span: span, Certainty: certainty,
 		Message: fmt.Sprintf("%s, an address of %s's LAN %s, stands in %s", a.addr, lan.Environment, lan.Prefix, shown(o.Ref, at)),
-		Breaks:  "every environment gets this address, and only one has it: traffic of the others goes nowhere, and nothing says so",
+		Breaks:  breaksAddress(p, env, lan),
 	}
 	if k := p.Facts.Settings.Knobs; k != nil {
 		for _, other := range p.Facts.Environments {
@@ -125,6 +132,14 @@ func hardCoded(p *rule.Pass, env *facts.Environment, u *facts.Unit, o *facts.Obj
 		f.Fixes = []rule.Fix{{Message: "make it a knob: set it in each overlay's cluster-vars, and name it here"}}
 	}
 	p.Report(f)
+}
+
+// breaksAddress says what a literal address does in the environment that gets it.
+func breaksAddress(p *rule.Pass, env *facts.Environment, lan facts.LAN) string {
+	if lan.Environment == env.Name {
+		return "it is the address of one environment in a manifest: whatever else takes the manifest takes it too, and when the address changes nothing says where it stands"
+	}
+	return fmt.Sprintf("%s gets an address of %s's network: its traffic goes nowhere, and nothing says so", env.Name, lan.Environment)
 }
 
 // knobsWith names the knobs that have a value.

@@ -184,7 +184,7 @@ func unresolved(p *rule.Pass, env *facts.Environment, u *facts.Unit, o *facts.Ob
 				return
 			}
 			if u != nil && substitution.Inherited(u, t.Text) {
-				p.Skip(env.Name, "what is not known of the spec of "+u.ID.String())
+				p.SkipUnit(env.Name, "what is not known of its spec", u.ID)
 				continue
 			}
 			v, isKnown := known[t.Name]
@@ -217,11 +217,11 @@ func meant(s substitution.Site, t substitution.Token, known bool) bool {
 
 // doubtful says that nobody can know whether substitution runs in a unit.
 func doubtful(p *rule.Pass, env *facts.Environment, u *facts.Unit) {
-	needs := "the sources of " + u.ID.String()
+	needs := "the sources of its variables, which nothing in the repository makes"
 	if m := u.Substitution.Missing; len(m) > 0 {
-		needs = m[0].Subject
+		needs = missingSource(env, m[0])
 	}
-	p.Skip(env.Name, needs+", which nothing in the repository makes: --vars or --cluster-objects give it")
+	p.SkipUnit(env.Name, needs, u.ID)
 }
 
 func unresolvedFinding(env *facts.Environment, u *facts.Unit, s substitution.Site, t substitution.Token, state substitution.State, v model.Variable, isKnown bool) rule.Finding {

@@ -2,6 +2,8 @@ package rules
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/tidegate/tidegate/internal/model"
 	"github.com/tidegate/tidegate/internal/rule"
 	"github.com/tidegate/tidegate/internal/rules/substitution"
+	"github.com/tidegate/tidegate/internal/spell"
 	"github.com/tidegate/tidegate/internal/subst"
 )
 
@@ -102,7 +105,7 @@ func undefined(p *rule.Pass, env *facts.Environment, u *facts.Unit) {
 		return
 	}
 	if len(s.Missing) > 0 && asksMissing(u) {
-		p.Skip(env.Name, s.Missing[0].Subject+", which nothing in the repository makes: --vars or --cluster-objects give it")
+		p.SkipUnit(env.Name, missingSource(env, s.Missing[0]), u.ID)
 	}
 	for _, f := range substitution.Faults(u) {
 		if f.Error.Kind != subst.KindUndefined {
@@ -110,6 +113,71 @@ func undefined(p *rule.Pass, env *facts.Environment, u *facts.Unit) {
 		}
 		p.Report(undefinedFinding(env, u, f))
 	}
+	positional(p, env, u)
+}
+
+// positional finds expressions whose name no variable can have, because it begins with a digit, and whose default is
+// taken: ${1:-/data} of a script becomes /data whatever the script is called with (fluxcd/pkg kustomize_varsub.go: names of
+// variables match ^[_[:alpha:]][_[:alpha:][:digit:]]*$). Without a default they are undefined.
+func positional(p *rule.Pass, env *facts.Environment, u *facts.Unit) {
+	for _, o := range u.Built {
+		if !strings.Contains(o.Text, "${") || substitution.Of(o) != substitution.On {
+			continue
+		}
+		for _, s := range substitution.Sites(o) {
+			if !hasPositional(s.Text) {
+				continue
+			}
+			res, err := substitution.Eval(u, s.Text)
+			if err != nil {
+				continue
+			}
+			for _, seg := range res.Segments {
+				if seg.Name == "" || seg.Name[0] < '0' || seg.Name[0] > '9' || !seg.Defaulted {
+					continue
+				}
+				span, certainty := s.Span(seg.In, seg.InEnd)
+				expression := short(s.Text[seg.In:seg.InEnd])
+				p.Report(rule.Finding{Severity: rule.Warning, Environment: env.Name, Unit: u.ID, Object: o.Ref, Path: s.Path, Span: span, Certainty: certainty,
+					Message: fmt.Sprintf("%s is always its default: no variable can be called %s", expression, seg.Name),
+					Breaks:  "the script in the cluster no longer looks at what it is called with",
+					Fixes:   []rule.Fix{{Message: fmt.Sprintf("write $%s: Flux takes one dollar away", expression)}}})
+			}
+		}
+	}
+}
+
+// hasPositional tells whether a text may hold ${1:-default}.
+func hasPositional(text string) bool {
+	for {
+		i := strings.Index(text, "${")
+		if i < 0 || i+2 >= len(text) {
+			return false
+		}
+		if c := text[i+2]; c >= '0' && c <= '9' {
+			return true
+		}
+		text = text[i+2:]
+	}
+}
+
+// missingSource says what a unit needs that nothing in the repository makes. A name that is nearly one that there is, is
+// most likely that one.
+func missingSource(env *facts.Environment, r model.Reason) string {
+	needs := r.Subject + ", which nothing in the repository makes: --vars or --cluster-objects give it"
+	prefix := r.Subject[:strings.LastIndex(r.Subject, "/")+1]
+	var names []string
+	for _, u := range env.Units {
+		for _, o := range u.Objects {
+			if name, ok := strings.CutPrefix(o.Ref.String(), prefix); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	if near := spell.Nearest(strings.TrimPrefix(r.Subject, prefix), names, 2); near != "" {
+		needs += "; did you mean " + near + "?"
+	}
+	return needs
 }
 
 // asksMissing tells whether an expression of a unit names what only a missing source can define.
@@ -143,7 +211,7 @@ func undefinedFinding(env *facts.Environment, u *facts.Unit, f substitution.Faul
 	}
 	escape := rule.Fix{Message: fmt.Sprintf("write $%s, if it is meant for another program: Flux takes one dollar away", short(f.Text[f.From:f.To]))}
 	escape.Edits = before(f, span, certainty)
-	annotate := rule.Fix{Message: "or annotate " + o.Ref.String() + " with kustomize.toolkit.fluxcd.io/substitute: disabled, if nothing in it is for Flux"}
+	annotate := rule.Fix{Message: "annotate " + o.Ref.String() + " with kustomize.toolkit.fluxcd.io/substitute: disabled, if nothing in it is for Flux"}
 	other := elsewhere(env, u, name)
 	switch {
 	case o.Ref.Kind == "CustomResourceDefinition":
@@ -160,7 +228,7 @@ func undefinedFinding(env *facts.Environment, u *facts.Unit, f substitution.Faul
 		out.Because = append(out.Because, becauseSet(*other)...)
 		out.Fixes = append(out.Fixes, rule.Fix{Message: giveSource(u, *other)}, escape)
 	default:
-		if near := nearest(name, u.Substitution.Variables); near != "" {
+		if near := spell.Nearest(name, slices.Sorted(maps.Keys(u.Substitution.Variables)), 2); near != "" {
 			out.Message += fmt.Sprintf("; did you mean %s?", near)
 			fix := rule.Fix{Message: "write " + near}
 			if nameAt := strings.Index(f.Text[f.From:f.To], name); nameAt >= 0 && certainty == model.CertaintyExact && !f.Key {
@@ -201,46 +269,4 @@ func elsewhere(env *facts.Environment, u *facts.Unit, name string) *model.Variab
 		}
 	}
 	return nil
-}
-
-// nearest gives the defined name that differs by two letters at most; empty when there is none, or more than one.
-func nearest(name string, have map[string]model.Variable) string {
-	best, distance := "", 3
-	for candidate := range have {
-		switch d := editDistance(name, candidate, distance); {
-		case d < distance && d*3 <= len(name):
-			best, distance = candidate, d
-		case d == distance && best != "":
-			best = ""
-		}
-	}
-	return best
-}
-
-// editDistance counts the letters to change, insert, remove, or swap with their neighbour, to get from a to b.
-func editDistance(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return limit + 1
-	}
-	var older []int
-	prev := make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		cur := make([]int, len(b)+1)
-		cur[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], older[j-2]+1)
-			}
-		}
-		older, prev = prev, cur
-	}
-	return prev[len(b)]
 }

@@ -92,7 +92,7 @@ data:
 					switch f.Error.Kind {
 					case subst.KindUndefined:
 					case subst.KindLimit:
-						p.Skip(env.Name, fmt.Sprintf("a smaller text than %s has: %s", shown(f.Object.Ref, f.Path), f.Error.Error()))
+						p.SkipUnit(env.Name, fmt.Sprintf("a smaller text than %s has: %s", shown(f.Object.Ref, f.Path), f.Error.Error()), u.ID)
 					default:
 						p.Report(syntaxFinding(env, u, f))
 					}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,11 +184,23 @@ func rereadFinding(env *facts.Environment, u *facts.Unit, s substitution.Site, r
 	if v, ok := u.Substitution.Variables[seg.Name]; ok {
 		f.Because = append(f.Because, becauseSet(v)...)
 	}
-	f.Fixes = []rule.Fix{
-		{Message: fmt.Sprintf("put quotes into the value: %s: '\"%s\"'", seg.Name, short(text))},
+	v := u.Substitution.Variables[seg.Name]
+	v.Name = seg.Name
+	f.Fixes = []rule.Fix{quoting(v, s.Text[seg.In:seg.InEnd], seg.Defaulted, "put quotes into the value"),
 		{Message: fmt.Sprintf("or write ${quote}%s${quote}, with a variable quote whose value is a double quote", expression)},
 	}
 	return f
+}
+
+// defaultOf takes an expression with a default apart.
+var defaultOf = regexp.MustCompile(`^(\$\{\w+(?::?=|:-))(.*)\}$`)
+
+// quoting is how a value stays a text: with quotes inside, or inside the default that an expression brings.
+func quoting(v model.Variable, expression string, defaulted bool, lead string) rule.Fix {
+	if m := defaultOf.FindStringSubmatch(expression); defaulted && m != nil {
+		return rule.Fix{Message: fmt.Sprintf("put quotes into the default: %s\"%s\"}", m[1], short(m[2]))}
+	}
+	return rule.Fix{Message: fmt.Sprintf("%s: %s: '\"%s\"'", lead, v.Name, short(v.Value))}
 }
 
 // mustBeText tells whether the API server takes nothing but a text at a path.
@@ -206,8 +219,8 @@ func labels(p *rule.Pass, env *facts.Environment, u *facts.Unit, o *facts.Object
 		}
 		sortStrings(keys)
 		for _, k := range keys {
-			if _, ok := m[k].(string); ok || m[k] == nil && field == "annotations" {
-				continue // an annotation of null is an empty one
+			if _, ok := m[k].(string); ok || m[k] == nil {
+				continue // null is an empty text here (apimachinery NestedNullCoercingStringMap)
 			}
 			at := model.Path{"metadata", field, k}
 			f := rule.Finding{Environment: env.Name, Object: o.Ref, Path: at, Certainty: model.CertaintyObject,
@@ -233,7 +246,7 @@ func labels(p *rule.Pass, env *facts.Environment, u *facts.Unit, o *facts.Object
 				for _, use := range origin.Uses {
 					for _, v := range use.Variable {
 						f.Because = append(f.Because, becauseSet(v)...)
-						f.Fixes = []rule.Fix{{Message: fmt.Sprintf("put quotes into the value, since those of the manifest are gone by then: %s: '\"%s\"'", v.Name, short(facts.Text(m[k])))}}
+						f.Fixes = []rule.Fix{quoting(v, use.Text, use.Default, "put quotes into the value, since those of the manifest are gone by then")}
 					}
 				}
 			}

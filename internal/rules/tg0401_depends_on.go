@@ -7,6 +7,7 @@ import (
 	"github.com/tidegate/tidegate/internal/facts"
 	"github.com/tidegate/tidegate/internal/model"
 	"github.com/tidegate/tidegate/internal/rule"
+	"github.com/tidegate/tidegate/internal/spell"
 )
 
 // TG0401 finds dependencies that are never met.
@@ -142,11 +143,11 @@ func dependency(p *rule.Pass, env *facts.Environment, u *facts.Unit, i int, dep 
 			f.Fixes = append(f.Fixes, rule.Fix{Message: fmt.Sprintf("name a %s", u.ID.Kind)})
 		}
 	default:
-		if why, ok := env.Complete(); !ok {
-			p.Skip(env.Name, fmt.Sprintf("%s, on which %s depends; it may be among what is not known: %s", dep, u.ID, short(why)))
+		if why, ok := env.CompleteBut(u); !ok {
+			p.SkipUnit(env.Name, fmt.Sprintf("%s, on which it depends and which may be among what is not known: %s", dep, short(why)), u.ID)
 			return
 		}
-		f.Message = fmt.Sprintf("%s depends on %s, which does not exist in %s", u.ID, dep, env.Name)
+		f.Message = fmt.Sprintf("%s depends on %s, which does not exist", u.ID, dep)
 		for _, candidate := range env.Units {
 			if candidate.ID.Kind == dep.Kind && candidate.ID.Name == dep.Name {
 				f.Message += fmt.Sprintf("; there is one in namespace %s", candidate.ID.Namespace)
@@ -185,19 +186,13 @@ func place(f *rule.Finding, u *facts.Unit, path model.Path) {
 
 // nearUnit gives the name of the only unit of the namespace that is spelt alike.
 func nearUnit(env *facts.Environment, dep model.UnitID) string {
-	best, distance := "", 3
+	var names []string
 	for _, u := range env.Units {
-		if u.ID.Kind != dep.Kind || u.ID.Namespace != dep.Namespace {
-			continue
-		}
-		switch d := editDistance(dep.Name, u.ID.Name, distance); {
-		case d < distance && d*3 <= len(dep.Name):
-			best, distance = u.ID.Name, d
-		case d == distance:
-			best = ""
+		if u.ID.Kind == dep.Kind && u.ID.Namespace == dep.Namespace {
+			names = append(names, u.ID.Name)
 		}
 	}
-	return best
+	return spell.Nearest(dep.Name, names, 2)
 }
 
 // edge is one unit waiting for another.

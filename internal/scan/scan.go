@@ -18,6 +18,8 @@ import (
 	"sort"
 	"strings"
 
+	sigsyaml "sigs.k8s.io/yaml"
+
 	"github.com/tidegate/tidegate/internal/config"
 	"github.com/tidegate/tidegate/internal/flux"
 	"github.com/tidegate/tidegate/internal/model"
@@ -59,7 +61,9 @@ type ClusterObject struct {
 // Result is what a scan found.
 type Result struct {
 	Environments []*model.Environment
-	Warnings     []string
+	// Names are those of all environments that there are, of which only some may have been asked for.
+	Names    []string
+	Warnings []string
 }
 
 // NoEnvironmentError says that a repository has no environment, or not the one that was asked for.
@@ -131,6 +135,7 @@ func (o *Options) entries(base *source.Artifact, res *Result) ([]Entry, error) {
 	for _, e := range entries {
 		have = append(have, e.Name)
 	}
+	res.Names = have
 	if len(entries) == 0 {
 		return nil, &NoEnvironmentError{Label: o.Tree.Label()}
 	}
@@ -171,6 +176,27 @@ func enrich(base *source.Artifact, entries []Entry) {
 	}
 }
 
+// otherVersion warns where an environment installs a Flux that treats variables otherwise than the one it is rendered as: a
+// FluxInstance (fluxcd.controlplane.io/v1) without a sync path says nothing of the environment but this.
+func otherVersion(env *model.Environment, behaviour flux.Behaviour) []string {
+	for _, u := range env.Units {
+		for _, obj := range u.Objects {
+			if obj.Ref.Kind != "FluxInstance" || !flux.IsGroup(obj.Ref.APIVersion, flux.OperatorGroup) {
+				continue
+			}
+			var doc map[string]any
+			if sigsyaml.Unmarshal([]byte(obj.Display), &doc) != nil {
+				continue
+			}
+			version := text(doc, "spec", "distribution", "version")
+			if b, err := flux.For(version); version != "" && err == nil && b.Strict != behaviour.Strict {
+				return []string{fmt.Sprintf("%s: %s installs Flux %s, which treats undefined variables otherwise than Flux %s does: --flux-version %s renders as it", env.Name, obj.Ref, version, behaviour.Version, b.Version)}
+			}
+		}
+	}
+	return nil
+}
+
 func indexOf(list []string, s string) int {
 	for i, l := range list {
 		if l == s {
@@ -201,6 +227,11 @@ func (o *Options) environment(ctx context.Context, base *source.Artifact, e Entr
 		}
 	}
 	env.FluxVersion, env.Strict = behaviour.Version, behaviour.Strict
+	defer func() {
+		if e.Version == "" && conf.FluxVersion == "" && !o.FluxGiven {
+			res.Warnings = append(res.Warnings, otherVersion(env, behaviour)...)
+		}
+	}()
 
 	known := map[model.SourceRef]source.ArtifactOptions{}
 	if e.Root == "" {

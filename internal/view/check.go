@@ -100,11 +100,11 @@ func (s Style) finding(b *strings.Builder, f report.Finding, environments bool) 
 
 // skipped lists the rules that could not be asked, those of one rule and environment together.
 func (s Style) skipped(b *strings.Builder, r *report.Check) {
-	type key struct{ rule, need string }
+	type key struct{ rule, need, units string }
 	envs := map[key][]string{}
 	var order []key
 	for _, k := range r.Skipped {
-		id := key{k.Rule + " " + k.Name, k.Needs}
+		id := key{k.Rule + " " + k.Name, k.Needs, someOf(k.Units)}
 		if _, ok := envs[id]; !ok {
 			order = append(order, id)
 		}
@@ -112,11 +112,25 @@ func (s Style) skipped(b *strings.Builder, r *report.Check) {
 	}
 	for _, k := range order {
 		line := s.yellow("skipped") + " " + oneLine(k.rule)
+		if k.units != "" {
+			line += " of " + oneLine(k.units)
+		}
 		if names := strings.Join(envs[k], ", "); names != "" && len(envs[k]) < len(r.Environments) {
 			line += " [" + oneLine(names) + "]"
 		}
 		b.WriteString(line + ": needs " + oneLine(k.need) + "\n")
 	}
+}
+
+// someOf names the first of a list, and how many there are.
+func someOf(list []string) string {
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return list[0]
+	}
+	return fmt.Sprintf("%s and %d more", list[0], len(list)-1)
 }
 
 // unknown tells what could not be known: in a line for each kind of cause, or each cause with verbose.
@@ -126,11 +140,13 @@ func (s Style) unknown(b *strings.Builder, r *report.Check, verbose bool) {
 	var order []key
 	for _, u := range r.Unverified {
 		if verbose {
-			line := s.yellow("unverified") + " " + s.bold(oneLine(u.Environment)) + " " + oneLine(u.Message)
-			if len(u.Units) > 1 {
-				line += " " + s.dim(fmt.Sprintf("(%d units)", len(u.Units)))
+			line := s.yellow("unverified") + " " + s.bold(oneLine(u.Environment)) + " "
+			if about := someOf(u.Units); about != "" && !strings.Contains(u.Message, u.Units[0]) {
+				line += oneLine(about) + ": "
+			} else if len(u.Units) == 0 && u.Subject != "" && !strings.Contains(u.Message, u.Subject) {
+				line += oneLine(u.Subject) + ": "
 			}
-			b.WriteString(line + "\n")
+			b.WriteString(line + oneLine(u.Message) + "\n")
 			continue
 		}
 		k := key{u.Environment, u.Code}
@@ -162,7 +178,12 @@ func causeText(code string, causes, units int) string {
 	case "remote-base":
 		return count(causes, "base") + " that would have to be fetched, " + count(units, "unit")
 	case "template":
-		return count(causes, "object") + " that makes further objects"
+		if causes == 1 {
+			return "1 object that makes further objects"
+		}
+		return count(causes, "object") + " that make further objects"
+	case "parent-unknown":
+		return count(units, "unit") + " whose own spec depends on what is not known"
 	}
 	return fmt.Sprintf("%s: %s, %s", code, count(causes, "cause"), count(units, "unit"))
 }
@@ -186,10 +207,13 @@ func (s Style) checkTable(b *strings.Builder, r *report.Check) {
 	for _, more := range []struct {
 		n    int
 		what string
-	}{{m.Suppressed, "suppressed"}, {m.Skipped, "skipped"}, {m.Unverified, "units unverified"}} {
+	}{{m.Suppressed, "suppressed"}, {m.Skipped, "skipped"}} {
 		if more.n > 0 {
 			fmt.Fprintf(b, "; %d %s", more.n, more.what)
 		}
+	}
+	if m.Unverified > 0 {
+		fmt.Fprintf(b, "; %s unverified", count(m.Unverified, "unit"))
 	}
 	fmt.Fprintf(b, "; %.2f s\n", m.Seconds)
 	if len(r.Findings) > 0 {

@@ -35,6 +35,7 @@ type settings struct {
 		} `json:"cilium"`
 		Secrets []string `json:"secrets"`
 	} `json:"bootstrap"`
+	Catalog        any      `json:"catalog"`
 	SensitivePaths []string `json:"sensitivePaths"`
 }
 

@@ -16,7 +16,7 @@ import "embed"
 // must not carry a key that is public.
 //
 //go:embed README.md tidegate.yaml .sops.yaml
-//go:embed all:clusters all:platform all:platform-config all:platform-config-cdi all:apps
+//go:embed all:clusters all:platform all:platform-config all:platform-config-cdi all:apps all:catalog all:docs
 var FS embed.FS
 
 //go:embed testdata/for-tests-only.agekey

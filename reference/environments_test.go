@@ -89,8 +89,8 @@ func TestEmbedsEveryFile(t *testing.T) {
 // Both overlays render from the entry on, and every unit renders the same objects in both.
 func TestSameObjectsInBothEnvironments(t *testing.T) {
 	dev, prod := render(t, "dev"), render(t, "prod")
-	if len(dev.units) != 6 {
-		t.Errorf("want 6 Kustomizations, got %d", len(dev.units))
+	if len(dev.units) != 7 {
+		t.Errorf("want 7 Kustomizations, got %d", len(dev.units))
 	}
 	for i, u := range dev.units {
 		v := prod.units[i]

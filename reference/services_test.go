@@ -140,7 +140,7 @@ func TestReferencesExist(t *testing.T) {
 	exists := map[string]string{ // what is not rendered, and who makes it
 		"Namespace kube-system": "Kubernetes", "Namespace flux-system": "Flux",
 		"StorageClass local-path":   "k3s",
-		"StorageClass media-local":  "nobody: it ties a claim to a volume by name",
+		"StorageClass plex-media":   "nobody: it ties a claim to a volume by name",
 		"Service headlamp/headlamp": "Headlamp's chart",
 	}
 	for _, u := range e.units {

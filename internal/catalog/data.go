@@ -78,7 +78,7 @@ const placeholder = "cmVwbGFjZS1tZQ=="
 // example is the file that says what goes into an encrypted Secret.
 func (m *maker) example(s Secret) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s: change that, and render again.\n", header, m.a.File)
+	fmt.Fprintf(&b, "%s%s.\n", exampleHeader, m.a.File)
 	for line := range strings.Lines(s.About) {
 		fmt.Fprintf(&b, "# %s\n", strings.TrimRight(line, "\n"))
 	}

@@ -138,6 +138,7 @@ type field struct {
 	index               int
 	name                string
 	key, scalar, needed bool
+	number              bool // a number is as good as its text
 	example, doc        string
 	enum                []string
 }
@@ -150,7 +151,7 @@ func fieldsOf(t reflect.Type) (out []field) {
 			continue
 		}
 		name, flag, _ := strings.Cut(tag, ",")
-		fl := field{index: i, name: name, key: flag == "key", scalar: flag == "scalar", needed: f.Tag.Get("need") == "yes", example: f.Tag.Get("example"), doc: f.Tag.Get("doc")}
+		fl := field{index: i, name: name, key: flag == "key", scalar: flag == "scalar", needed: f.Tag.Get("need") == "yes", number: f.Tag.Get("number") == "yes", example: f.Tag.Get("example"), doc: f.Tag.Get("doc")}
 		if e := f.Tag.Get("enum"); e != "" {
 			fl.enum = strings.Split(e, ",")
 		}
@@ -298,7 +299,7 @@ func (d *decoder) mapping(n *yaml3.Node, v reflect.Value, at string) {
 		f, ok := find(fields, k.Value)
 		switch {
 		case !ok:
-			d.unknown(k, fields, at)
+			have[d.unknown(k, fields, at)] = true // that one is not missing, but misspelt
 			continue
 		case have[f.name]:
 			continue
@@ -324,10 +325,10 @@ func find(fields []field, name string) (field, bool) {
 }
 
 // unknown says of a key that the format does not have what was meant, as far as that can be guessed.
-func (d *decoder) unknown(k *yaml3.Node, fields []field, at string) {
+func (d *decoder) unknown(k *yaml3.Node, fields []field, at string) (meant string) {
 	if at == "" && (k.Value == "wave" || k.Value == "order") {
 		d.add(k, k.Value+" is not written by hand", "waves are computed from needs: list there what the app needs")
-		return
+		return ""
 	}
 	var names []string
 	for _, f := range fields {
@@ -336,10 +337,11 @@ func (d *decoder) unknown(k *yaml3.Node, fields []field, at string) {
 		}
 	}
 	fix := "there are " + strings.Join(names, ", ")
-	if near := nearest(k.Value, names); near != "" {
-		fix = "write " + near
+	if meant = nearest(k.Value, names); meant != "" {
+		fix = "write " + meant
 	}
 	d.add(k, fmt.Sprintf("there is no field %s", join(at, quoteKey(k.Value))), fix)
+	return meant
 }
 
 func quoteKey(s string) string {
@@ -358,9 +360,9 @@ func (d *decoder) scalar(n *yaml3.Node, v reflect.Value, f field, at string) {
 	tag := n.ShortTag()
 	switch v.Kind() {
 	case reflect.String:
-		switch tag {
-		case "!!str":
-		case "!!int", "!!float", "!!bool", "!!timestamp":
+		switch {
+		case tag == "!!str", f.number && (tag == "!!int" || tag == "!!float"):
+		case tag == "!!int", tag == "!!float", tag == "!!bool", tag == "!!timestamp":
 			d.add(n, fmt.Sprintf("%s is %s, where text is wanted", at, kindOf(n)), "quote it: "+strconv.Quote(n.Value))
 			return
 		default:

@@ -34,7 +34,7 @@ type App struct {
 	Ports     []Port     `yaml:"ports" need:"yes" example:"{http: 8080}" doc:"The container's ports by name; each is a port of the Service too."`
 	Probe     *Probe     `yaml:"probe" need:"yes" example:"{path: /healthz, port: http}" doc:"How to see that the app can serve."`
 	Resources *Resources `yaml:"resources" need:"yes" example:"{cpu: 100m, memory: 256Mi, memoryLimit: 1Gi}" doc:"What the container asks for."`
-	Replicas  string     `yaml:"replicas" example:"${REPLICAS_KEYCLOAK}" doc:"How many pods: a number or a ${TOKEN}; 1 by default, and always 1 for an app with a volume."`
+	Replicas  string     `yaml:"replicas" number:"yes" example:"${REPLICAS_KEYCLOAK}" doc:"How many pods: a number or a ${TOKEN}; 1 by default, and always 1 for an app with a volume."`
 	User      int        `yaml:"user" example:"1000" doc:"The user and group that the container runs as, without capabilities. Left out, the image decides."`
 
 	Storage  []Volume  `yaml:"storage" example:"{data: {mount: /data, size: 5Gi}}" doc:"Volumes by name."`
@@ -82,16 +82,16 @@ type Probe struct {
 
 // Resources are the container's requests, and the memory at which it is stopped.
 type Resources struct {
-	CPU         string `yaml:"cpu" need:"yes" example:"100m" doc:"The CPU that is reserved."`
-	Memory      string `yaml:"memory" need:"yes" example:"256Mi" doc:"The memory that is reserved."`
-	MemoryLimit string `yaml:"memoryLimit" example:"1Gi" doc:"The memory at which the container is killed; four times memory by default, none with none."`
+	CPU         string `yaml:"cpu" number:"yes" need:"yes" example:"100m" doc:"The CPU that is reserved."`
+	Memory      string `yaml:"memory" number:"yes" need:"yes" example:"256Mi" doc:"The memory that is reserved."`
+	MemoryLimit string `yaml:"memoryLimit" number:"yes" example:"1Gi" doc:"The memory at which the container is killed; four times memory by default, none with none."`
 }
 
 // Volume is a volume and where the container sees it.
 type Volume struct {
 	Name     string `yaml:",key"`
 	Mount    string `yaml:"mount" need:"yes" example:"/data" doc:"Where the container sees it."`
-	Size     string `yaml:"size" example:"${STORAGE_NEXTCLOUD}" doc:"How large it is. Left out for scratch."`
+	Size     string `yaml:"size" number:"yes" example:"${STORAGE_NEXTCLOUD}" doc:"How large it is. Left out for scratch."`
 	Class    string `yaml:"class" example:"local-path" doc:"The StorageClass; the catalog's by default."`
 	ReadOnly bool   `yaml:"readOnly" example:"true" doc:"The container may not write."`
 	Scratch  bool   `yaml:"scratch" example:"true" doc:"It is empty at every start and nothing is kept."`
@@ -112,8 +112,8 @@ type Content struct {
 
 // Database is the app's PostgreSQL cluster.
 type Database struct {
-	Size      string `yaml:"size" need:"yes" example:"${STORAGE_DATABASE}" doc:"How large its volumes are."`
-	Instances string `yaml:"instances" example:"3" doc:"How many; the catalog's by default."`
+	Size      string `yaml:"size" number:"yes" need:"yes" example:"${STORAGE_DATABASE}" doc:"How large its volumes are."`
+	Instances string `yaml:"instances" number:"yes" example:"3" doc:"How many; the catalog's by default."`
 	Name      string `yaml:"name" example:"nextcloud" doc:"The database and its owner; the app's name by default."`
 }
 

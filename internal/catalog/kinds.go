@@ -191,5 +191,11 @@ type postBuild struct {
 // kustomizationFile is kustomize.config.k8s.io/v1beta1 Kustomization.
 type kustomizationFile struct {
 	metav1.TypeMeta `json:",inline"`
-	Resources       []string `json:"resources"`
+	Resources       []string      `json:"resources"`
+	Patches         []targetPatch `json:"patches,omitempty"`
+}
+
+type targetPatch struct {
+	Target map[string]string `json:"target"`
+	Patch  string            `json:"patch"`
 }

@@ -135,3 +135,22 @@ func (c *Catalog) App(name string) *App {
 	}
 	return nil
 }
+
+// Domain is the domain that most apps' hosts are in; empty when no app has a host.
+func (c *Catalog) Domain() string {
+	n, best := map[string]int{}, ""
+	for _, a := range c.Apps {
+		if a.Route == nil {
+			continue
+		}
+		_, domain, ok := strings.Cut(a.Route.Host, ".")
+		if !ok {
+			continue
+		}
+		n[domain]++
+		if n[domain] > n[best] || n[domain] == n[best] && domain < best {
+			best = domain
+		}
+	}
+	return best
+}

@@ -117,21 +117,19 @@ func (m *maker) app(out *Output, dir string) (problems []Problem) {
 		out.Files[path.Join(dir, name)] = append([]byte(text), data...)
 		resources = append(resources, name)
 	}
-	out.Files[path.Join(dir, "kustomization.yaml")] = encode(m.a.File, object{value: m.kustomization(resources)})
+	out.Files[path.Join(dir, "kustomization.yaml")] = encode(m.a.File, m.kustomization(resources))
 	return problems
 }
 
-// kustomization lists an app's files. While the app changes its wave, everything in it bears the annotation that keeps
-// it, also what was copied.
-func (m *maker) kustomization(resources []string) any {
+// kustomization lists an app's files. While the app changes its wave a patch gives everything in it the annotation that keeps
+// it, also what was copied. Its manifests stay the same bytes, and its pods are not restarted.
+func (m *maker) kustomization(resources []string) object {
 	k := kustomizationFile{TypeMeta: kind("kustomize.config.k8s.io/v1beta1", "Kustomization"), Resources: resources}
 	if !m.held {
-		return k
+		return object{value: k}
 	}
-	return struct {
-		kustomizationFile `json:",inline"`
-		CommonAnnotations map[string]string `json:"commonAnnotations"`
-	}{k, map[string]string{pruneAnnotation: "disabled"}}
+	k.Patches = []targetPatch{{Target: map[string]string{"name": ".*"}, Patch: "apiVersion: any\nkind: Any\nmetadata:\n  name: any\n  annotations:\n    " + pruneAnnotation + ": disabled\n"}}
+	return object{value: k, comment: "A change of waves is under way: the patch keeps everything here from being pruned by who owned it."}
 }
 
 // secretFile refuses an encrypted file that is not encrypted, or another's.

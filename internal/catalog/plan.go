@@ -66,7 +66,7 @@ func (p *Plan) compare(files Files) (problems []Problem, err error) {
 		if bytes.Equal(old, data) {
 			continue
 		}
-		if !Generated(old) && !ours[name] && !p.region(name) {
+		if !Generated(name, old) && !ours[name] && !p.region(name) {
 			problems = append(problems, Problem{Place: model.Place{File: name, Line: 1, Column: 1}, Message: "it was not generated, and the catalog would write over it",
 				Fix: "move it away, or take what it says into " + s.Dir})
 			continue
@@ -81,7 +81,7 @@ func (p *Plan) compare(files Files) (problems []Problem, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", name, err)
 		}
-		if Generated(old) || ours[name] {
+		if Generated(name, old) || ours[name] {
 			p.Changes = append(p.Changes, Change{Path: name, Old: old})
 		} else if strings.HasPrefix(name, s.Apps+"/wave-") {
 			p.Left = append(p.Left, name)
@@ -95,7 +95,7 @@ func (p *Plan) compare(files Files) (problems []Problem, err error) {
 // place tells whether a path is one where generated files are.
 func (p *Plan) place(name string) bool {
 	s := p.Catalog.Settings
-	return strings.HasPrefix(name, s.Apps+"/wave-") || strings.HasPrefix(name, s.Dir+"/") ||
+	return strings.HasPrefix(name, s.Apps+"/wave-") || strings.HasPrefix(name, s.Dir+"/") && strings.HasSuffix(name, ".example") || name == p.Catalog.movesPath() ||
 		path.Dir(name) == s.Clusters && strings.HasPrefix(path.Base(name), path.Base(s.Apps)+"-wave-")
 }
 
@@ -112,7 +112,7 @@ func (p *Plan) ours(files Files, existing []string) map[string]bool {
 			continue
 		}
 		data, err := files.ReadFile(name)
-		if err != nil || !Generated(data) {
+		if err != nil || !Generated(name, data) {
 			continue
 		}
 		var k struct {

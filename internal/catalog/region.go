@@ -112,7 +112,7 @@ func (c *Catalog) table(out *Output) []string {
 			if a.L4 != nil {
 				at = append(at, "`"+a.L4.Address+"`")
 			}
-			lines = append(lines, fmt.Sprintf("| %d | %s | %s | %s |", w.Number, a.Name, cell(strings.Join(c.needsOf(a), ", ")), cell(strings.Join(at, ", "))))
+			lines = append(lines, fmt.Sprintf("| %d | %s | %s | %s |", w.Number, a.Name, cell(strings.Join(c.Needs(a), ", ")), cell(strings.Join(at, ", "))))
 		}
 	}
 	return append(lines, "")

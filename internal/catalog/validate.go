@@ -65,11 +65,12 @@ func (k *check) identity() {
 	if len(a.Name) > 40 {
 		k.bad("name", "the name is longer than 40 characters", "names of volumes and Services are made of it: choose a shorter one")
 	}
-	if want := a.Name + ".yaml"; path.Base(a.File) != want {
-		k.bad("name", fmt.Sprintf("the app is called %s and its file %s", a.Name, path.Base(a.File)), "call the file "+want+", or the app "+strings.TrimSuffix(path.Base(a.File), ".yaml"))
-	}
 	if slices.Contains(k.c.Provided, a.Name) {
 		k.bad("name", fmt.Sprintf("%s is the name of something that the tiers provide", a.Name), "choose another: needs could not tell the two apart")
+		return
+	}
+	if want := a.Name + ".yaml"; path.Base(a.File) != want {
+		k.bad("name", fmt.Sprintf("the app is called %s and its file %s", a.Name, path.Base(a.File)), "call the file "+want+", or the app "+strings.TrimSuffix(path.Base(a.File), ".yaml"))
 	}
 	if slices.Contains([]string{"default", "flux-system", "kube-system", "kube-public", "kube-node-lease"}, a.Name) {
 		k.bad("name", fmt.Sprintf("%s is a namespace that the cluster has already", a.Name), "choose another name")

@@ -26,7 +26,7 @@ func (c *Catalog) waves(broken bool) (out []Problem) {
 		state[a.Name] = busy
 		trail = append(trail, a.Name)
 		wave := 0
-		for i, n := range c.needsOf(a) {
+		for i, n := range c.Needs(a) {
 			other := c.App(n)
 			if other == nil {
 				continue
@@ -59,8 +59,8 @@ func (c *Catalog) waves(broken bool) (out []Problem) {
 	return out
 }
 
-// needsOf is what an app needs, with what follows from its fields.
-func (c *Catalog) needsOf(a *App) []string {
+// Needs is what an app needs, with what follows from its fields.
+func (c *Catalog) Needs(a *App) []string {
 	out := slices.Clone(a.Needs)
 	if a.Login != nil && c.Settings.LoginNeeds != "" && !slices.Contains(out, c.Settings.LoginNeeds) {
 		out = append(out, c.Settings.LoginNeeds)

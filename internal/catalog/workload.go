@@ -34,7 +34,7 @@ type maker struct {
 
 func (m *maker) meta(name string, keep bool) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Name: name, Namespace: m.a.Name}
-	if keep || m.held {
+	if keep {
 		meta.Annotations = map[string]string{pruneAnnotation: "disabled"}
 	}
 	return meta

@@ -38,6 +38,8 @@ type Config struct {
 	Bootstrap *Bootstrap `yaml:"bootstrap"`
 	// SensitivePaths are patterns of files whose change needs an approval.
 	SensitivePaths []string `yaml:"sensitivePaths"`
+	// Catalog says how the apps of the catalog are made.
+	Catalog *Catalog `yaml:"catalog"`
 	// Allow are findings that somebody decided to live with.
 	Allow AllowList `yaml:"allow"`
 }
@@ -82,6 +84,48 @@ type Bootstrap struct {
 	Secrets []string `yaml:"secrets"` // NAMESPACE/NAME
 }
 
+// Catalog says how apps are made of the files of the catalog. What it leaves out is as in the reference platform.
+type Catalog struct {
+	Dir      string   `yaml:"dir"`      // of the files; catalog
+	Apps     string   `yaml:"apps"`     // of the output; apps
+	Clusters string   `yaml:"clusters"` // of the Kustomizations of the waves; clusters/base
+	Tiers    []string `yaml:"tiers"`    // folders of what is there before the apps; platform and platform-config
+	After    string   `yaml:"after"`    // the Kustomization that wave 0 depends on; platform-config
+
+	Gateway      string `yaml:"gateway"`      // NAMESPACE/NAME/LISTENER of the shared Gateway; gateway/shared/https
+	StorageClass string `yaml:"storageClass"` // of volumes and databases; longhorn-apps
+	LAN          string `yaml:"lan"`          // the network that l4 addresses serve; ${LAN_CIDR}
+
+	Login struct {
+		Issuer string `yaml:"issuer"` // of single sign-on
+		Needs  string `yaml:"needs"`  // what provides it; keycloak
+	} `yaml:"login"`
+	Database struct {
+		Image     string `yaml:"image"`     // of PostgreSQL; the operator's default
+		Instances string `yaml:"instances"` // ${REPLICAS_DATABASE}
+		Retention string `yaml:"retention"` // ${RETENTION_DATABASE}
+		Endpoint  string `yaml:"endpoint"`  // of the S3 that backups go to; ${S3_BACKUP_ENDPOINT}
+		Bucket    string `yaml:"bucket"`    // s3://databases/
+	} `yaml:"database"`
+}
+
+// check refuses what would put the output elsewhere than below the repository.
+func (c *Catalog) check() error {
+	paths := []struct{ field, path string }{{".dir", c.Dir}, {".apps", c.Apps}, {".clusters", c.Clusters}}
+	for i, t := range c.Tiers {
+		paths = append(paths, struct{ field, path string }{fmt.Sprintf(".tiers[%d]", i), t})
+	}
+	for _, f := range paths {
+		if f.path != "" && (path.IsAbs(f.path) || path.Clean(f.path) != f.path || f.path == "." || f.path == ".." || strings.HasPrefix(f.path, "../")) {
+			return fmt.Errorf("%s: %q is no folder of the repository, written plainly such as apps", f.field, f.path)
+		}
+	}
+	if c.Gateway != "" && strings.Count(c.Gateway, "/") != 2 {
+		return fmt.Errorf(".gateway: %q: write NAMESPACE/NAME/LISTENER, such as gateway/shared/https", c.Gateway)
+	}
+	return nil
+}
+
 var environmentName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
 // objectName is KIND NAMESPACE/NAME; a slash in the place of the blank is how findings write it.
@@ -119,6 +163,11 @@ func Parse(file string, data []byte) (*Config, error) {
 	}
 	if c.Bootstrap != nil && c.Bootstrap.Cilium != nil && c.Bootstrap.Cilium.Mirrors != "" && !objectName.MatchString(c.Bootstrap.Cilium.Mirrors) {
 		return nil, fmt.Errorf("%s: bootstrap.cilium.mirrors is %q: write KIND NAMESPACE/NAME, such as HelmRelease kube-system/cilium", file, c.Bootstrap.Cilium.Mirrors)
+	}
+	if c.Catalog != nil {
+		if err := c.Catalog.check(); err != nil {
+			return nil, fmt.Errorf("%s: catalog%w", file, err)
+		}
 	}
 	for _, name := range c.Names() {
 		if err := c.Environments[name].check(name); err != nil {

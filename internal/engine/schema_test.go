@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/tidegate/tidegate/internal/engine"
 	"github.com/tidegate/tidegate/internal/report"
@@ -29,13 +31,47 @@ func results(t *testing.T) map[string]any {
 	if out["why"], err = engine.Why(ctx, engine.Request{}, "prod:Service/crafty/crafty-l4"); err != nil {
 		t.Fatal(err)
 	}
+	if out["catalog-result"], err = engine.Catalog(ctx, engine.CatalogRequest{}); err != nil {
+		t.Fatal(err)
+	}
 	return out
+}
+
+// The files of the reference platform's catalog are as the schema for editors says, and what the reader refuses is not.
+func TestCatalogSchema(t *testing.T) {
+	s := compiled(t, "catalog")
+	files, err := filepath.Glob("../../reference/catalog/*.yaml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v map[string]any
+		if err := sigsyaml.Unmarshal(data, &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(v); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		v["wave"] = 3
+		if s.Validate(v) == nil {
+			t.Errorf("%s is valid with a wave", file)
+		}
+		delete(v, "wave")
+		delete(v, "image")
+		if s.Validate(v) == nil {
+			t.Errorf("%s is valid without an image", file)
+		}
+	}
 }
 
 // compiled gives the schema of a name, as it is published in docs.
 func compiled(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
-	want, err := report.Schema(name)
+	want, err := engine.Schema(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,11 @@ var schemas = map[string]struct {
 	version, title string
 	value          any
 }{
-	"report": {CheckVersion, "the result of tidegate check", &Check{}},
-	"render": {RenderVersion, "the result of tidegate render", &Render{}},
-	"why":    {WhyVersion, "the result of tidegate render --why", &Why{}},
-	"rules":  {RulesVersion, "the result of tidegate rules and tidegate explain", &Rules{}},
+	"catalog-result": {CatalogVersion, "the result of tidegate catalog render and catalog graph", &Catalog{}},
+	"report":         {CheckVersion, "the result of tidegate check", &Check{}},
+	"render":         {RenderVersion, "the result of tidegate render", &Render{}},
+	"why":            {WhyVersion, "the result of tidegate render --why", &Why{}},
+	"rules":          {RulesVersion, "the result of tidegate rules and tidegate explain", &Rules{}},
 }
 
 // SchemaNames gives the names that Schema knows, sorted.

@@ -66,6 +66,9 @@ func OpenDir(dir string) (*Dir, error) {
 // Label returns the directory as it was given to OpenDir.
 func (d *Dir) Label() string { return d.label }
 
+// Root returns the directory's absolute path, without symbolic links.
+func (d *Dir) Root() string { return d.root }
+
 // Entries returns the files and symbolic links, sorted by path.
 func (d *Dir) Entries() []Entry { return d.entries }
 

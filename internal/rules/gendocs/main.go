@@ -29,8 +29,8 @@ func run() error {
 	if err := pages(filepath.Join(docs, "rules")); err != nil {
 		return err
 	}
-	for _, name := range report.SchemaNames() {
-		data, err := report.Schema(name)
+	for _, name := range engine.SchemaNames() {
+		data, err := engine.Schema(name)
 		if err != nil {
 			return err
 		}

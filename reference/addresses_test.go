@@ -28,8 +28,9 @@ type settings struct {
 		LAN    []string `json:"lan"`
 	} `json:"knobs"`
 	Bootstrap struct {
-		CRDs   []string `json:"crds"`
-		Cilium struct {
+		CRDsFrom string   `json:"crdsFrom"`
+		CRDs     []string `json:"crds"`
+		Cilium   struct {
 			Values  string `json:"values"`
 			Mirrors string `json:"mirrors"`
 		} `json:"cilium"`

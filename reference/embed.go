@@ -15,7 +15,7 @@ import "embed"
 // safe for concurrent use. The private key of its example secrets is not in it: what `init` writes
 // must not carry a key that is public.
 //
-//go:embed README.md tidegate.yaml .sops.yaml
+//go:embed README.md tidegate.yaml .sops.yaml .gitignore
 //go:embed all:clusters all:platform all:platform-config all:platform-config-cdi all:apps all:catalog all:docs
 var FS embed.FS
 

@@ -96,7 +96,7 @@ Named no repository, a verb takes the Flux repository it stands in, else the emb
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(c.catalogCommand(), c.checkCommand(), c.explainCommand(), c.renderCommand(), c.rulesCommand(), c.schemaCommand(), c.versionCommand())
+	root.AddCommand(c.bootstrapCommand(), c.envCommand(), c.initCommand(), c.catalogCommand(), c.checkCommand(), c.explainCommand(), c.renderCommand(), c.rulesCommand(), c.schemaCommand(), c.versionCommand())
 	return root
 }
 

@@ -76,8 +76,9 @@ type Knobs struct {
 
 // Bootstrap is what must be in a cluster before Flux is, because nothing in git brings it.
 type Bootstrap struct {
-	CRDs   []string `yaml:"crds"` // names of CustomResourceDefinitions
-	Cilium *struct {
+	CRDs     []string `yaml:"crds"`     // names of CustomResourceDefinitions
+	CRDsFrom string   `yaml:"crdsFrom"` // the manifest that brings them, for whoever bootstraps
+	Cilium   *struct {
 		Values  string `yaml:"values"`  // file of Helm values that install the network
 		Mirrors string `yaml:"mirrors"` // KIND NAMESPACE/NAME of the object whose values it repeats
 	} `yaml:"cilium"`

@@ -222,7 +222,7 @@ func place(dir string, changes []catalog.Change) (err error) {
 	}
 	for i, c := range changes {
 		if err := placeOne(root, staged(staging, i), c); err != nil {
-			for _, done := range changes[:i+1] {
+			for _, done := range changes[:i] { // the one that failed is as it was
 				undo(root, done)
 			}
 			return fmt.Errorf("nothing was changed: %w", err)

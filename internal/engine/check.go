@@ -15,6 +15,7 @@ import (
 	"github.com/tidegate/tidegate/internal/report"
 	"github.com/tidegate/tidegate/internal/rule"
 	"github.com/tidegate/tidegate/internal/rules"
+	"github.com/tidegate/tidegate/internal/yamlpos"
 )
 
 // CheckRequest is what a check works on.
@@ -34,7 +35,38 @@ func Facts(ctx context.Context, req Request) (*facts.Index, error) {
 }
 
 func (r *repository) facts() *facts.Index {
-	return facts.Build(r.Environments, settings(r.conf), r.tree.ReadFile)
+	s := settings(r.conf)
+	s.Mirror = r.mirror()
+	return facts.Build(r.Environments, s, r.tree.ReadFile)
+}
+
+// mirror reads the file of values that installs the network; nil when tidegate.yaml names none, or it cannot be read.
+func (r *repository) mirror() *facts.Mirror {
+	if r.conf == nil || r.conf.Bootstrap == nil || r.conf.Bootstrap.Cilium == nil || r.conf.Bootstrap.Cilium.Mirrors == "" {
+		return nil
+	}
+	c := r.conf.Bootstrap.Cilium
+	data, err := r.tree.ReadFile(c.Values)
+	if err != nil || len(data) > config.MaxSize {
+		return nil
+	}
+	file := yamlpos.Parse(data)
+	return &facts.Mirror{File: c.Values, Object: objectName(c.Mirrors), Text: string(data), Span: func(p model.Path) model.Span {
+		for n := len(p); n >= 0 && len(file.Documents) > 0; n-- {
+			key, value := file.Documents[0].Find(p[:n])
+			if value == nil {
+				continue
+			}
+			at := value
+			if key != nil && value.Kind != yamlpos.Scalar {
+				at = key
+			}
+			span := file.Span(at)
+			span.File = c.Values
+			return span
+		}
+		return model.Span{File: c.Values}
+	}}
 }
 
 // settings takes from tidegate.yaml what rules need.

@@ -34,6 +34,9 @@ func results(t *testing.T) map[string]any {
 	if out["catalog-result"], err = engine.Catalog(ctx, engine.CatalogRequest{}); err != nil {
 		t.Fatal(err)
 	}
+	if out["bootstrap"], err = engine.Bootstrap(ctx, engine.Request{}, "prod"); err != nil {
+		t.Fatal(err)
+	}
 	return out
 }
 

@@ -26,6 +26,17 @@ type Index struct {
 type Settings struct {
 	Knobs *Knobs
 	LANs  []LAN // in order of their environments
+	// Mirror is the file of values that installs the network before Flux is there.
+	Mirror *Mirror
+}
+
+// Mirror is a file of Helm values that repeats those of an object.
+type Mirror struct {
+	File   string
+	Object model.Ref // Kind, Namespace and Name
+	Text   string
+	// Span gives the place of a value in the file, or of the nearest one around it.
+	Span func(model.Path) model.Span
 }
 
 // Knobs names the object that holds the values that may differ between environments.

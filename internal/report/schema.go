@@ -13,6 +13,7 @@ var schemas = map[string]struct {
 	version, title string
 	value          any
 }{
+	"bootstrap":      {BootstrapVersion, "the result of tidegate bootstrap", &Bootstrap{}},
 	"catalog-result": {CatalogVersion, "the result of tidegate catalog render and catalog graph", &Catalog{}},
 	"report":         {CheckVersion, "the result of tidegate check", &Check{}},
 	"render":         {RenderVersion, "the result of tidegate render", &Render{}},

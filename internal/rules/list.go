@@ -19,5 +19,6 @@ func All() []*rule.Rule {
 		TG0304,
 		TG0305,
 		TG0401,
+		TG0801,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -116,6 +117,11 @@ func prune(v any) any {
 	return v
 }
 
+// plain is a text that no YAML takes for anything else, but for words; to find that out otherwise costs a whole encoder.
+var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
+
+var words = map[string]bool{"y": true, "yes": true, "n": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true}
+
 // first are the fields that people write first, in their order; all others follow by name.
 var first = []string{"apiVersion", "kind", "metadata", "name", "namespace", "sectionName", "labels", "annotations", "type", "image", "imagePullPolicy", "imageName", "instances",
 	"args", "spec", "dependsOn", "interval", "retryInterval", "timeout", "prune", "wait", "endpointSelector", "selector", "parentRefs", "hostnames", "httpGet"}
@@ -164,7 +170,10 @@ func nodeOf(v any, in string) *yaml3.Node {
 	case string:
 		// Encode and not SetString: it quotes what YAML 1.1 takes for something else (yes, on, 0o7), as whoever reads it
 		// next may.
-		n := &yaml3.Node{}
+		n := &yaml3.Node{Kind: yaml3.ScalarNode, Tag: "!!str", Value: v}
+		if plain.MatchString(v) && !words[strings.ToLower(v)] {
+			return n
+		}
 		if err := n.Encode(v); err != nil {
 			n.SetString(v)
 		}

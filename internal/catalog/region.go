@@ -102,7 +102,6 @@ func fill(text string, lines []string) (with string, found bool, err error) {
 // table is the table of waves, in Markdown.
 func (c *Catalog) table(out *Output) []string {
 	lines := []string{"", "| wave | app | needs | at |", "|---|---|---|---|"}
-	cell := func(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
 	for _, w := range out.Waves {
 		for _, a := range w.Apps {
 			var at []string

@@ -29,3 +29,6 @@ func Schema(name string) (json.RawMessage, error) {
 	}
 	return data, nil
 }
+
+// CatalogPage gives the documentation of the catalog's format, in Markdown.
+func CatalogPage() []byte { return catalog.Page() }

@@ -42,6 +42,9 @@ func results(t *testing.T) map[string]any {
 
 // The files of the reference platform's catalog are as the schema for editors says, and what the reader refuses is not.
 func TestCatalogSchema(t *testing.T) {
+	if page, err := os.ReadFile("../../docs/catalog.md"); err != nil || string(page) != string(engine.CatalogPage()) {
+		t.Errorf("docs/catalog.md is not the program's: go generate ./internal/rules (%v)", err)
+	}
 	s := compiled(t, "catalog")
 	files, err := filepath.Glob("../../reference/catalog/*.yaml")
 	if err != nil || len(files) < 5 {

@@ -38,7 +38,7 @@ func run() error {
 			return err
 		}
 	}
-	return nil
+	return os.WriteFile(filepath.Join(docs, "catalog.md"), engine.CatalogPage(), 0o644)
 }
 
 const head = "<!-- Written by go generate ./internal/rules: change the rule, not this file. -->\n\n"

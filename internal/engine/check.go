@@ -37,7 +37,39 @@ func Facts(ctx context.Context, req Request) (*facts.Index, error) {
 func (r *repository) facts() *facts.Index {
 	s := settings(r.conf)
 	s.Mirror = r.mirror()
+	s.Machines = r.machines()
 	return facts.Build(r.Environments, s, r.tree.ReadFile)
+}
+
+// machines reads the nodes and control planes of tidegate.yaml, with their places.
+func (r *repository) machines() (out []facts.Machine) {
+	if r.conf == nil {
+		return nil
+	}
+	data, _ := r.tree.ReadFile(config.FileName)
+	file := yamlpos.Parse(data)
+	add := func(env, name, addr string, at ...any) {
+		a, err := netip.ParseAddr(addr)
+		if err != nil {
+			return
+		}
+		m := facts.Machine{Environment: env, Name: name, Addr: a, Span: model.Span{File: config.FileName}}
+		if len(file.Documents) > 0 {
+			if _, v := file.Documents[0].Find(at); v != nil {
+				m.Span = file.Span(v)
+				m.Span.File = config.FileName
+			}
+		}
+		out = append(out, m)
+	}
+	for _, name := range r.conf.Names() {
+		e := r.conf.Environments[name]
+		add(name, "controlPlaneVIP", e.ControlPlaneVIP, "environments", name, "controlPlaneVIP")
+		for i, n := range e.Nodes {
+			add(name, "node "+n.Name, n.Address, "environments", name, "nodes", i, "address")
+		}
+	}
+	return out
 }
 
 // mirror reads the file of values that installs the network; nil when tidegate.yaml names none, or it cannot be read.

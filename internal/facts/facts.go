@@ -26,8 +26,18 @@ type Index struct {
 type Settings struct {
 	Knobs *Knobs
 	LANs  []LAN // in order of their environments
+	// Machines are those that stand around the clusters.
+	Machines []Machine
 	// Mirror is the file of values that installs the network before Flux is there.
 	Mirror *Mirror
+}
+
+// Machine is a node, or the address of a control plane.
+type Machine struct {
+	Environment string
+	Name        string // "node k3s-1", "controlPlaneVIP"
+	Addr        netip.Addr
+	Span        model.Span // in tidegate.yaml
 }
 
 // Mirror is a file of Helm values that repeats those of an object.

@@ -97,6 +97,15 @@ func parents(lines [][]byte) []int {
 			continue
 		}
 		indent := len(line) - len(text)
+		if text[0] == '#' {
+			// A comment is the head of nothing and ends nothing, whatever it was once; it may itself be a line of a text.
+			for j := len(stack) - 1; j >= 0 && out[i] == 0; j-- {
+				if stack[j].indent < indent {
+					out[i] = stack[j].line
+				}
+			}
+			continue
+		}
 		for len(stack) > 0 && stack[len(stack)-1].indent >= indent {
 			stack = stack[:len(stack)-1]
 		}

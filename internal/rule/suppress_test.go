@@ -395,3 +395,11 @@ func FuzzComments(f *testing.F) {
 		}
 	})
 }
+
+// A comment that was code once is the head of no block of text, and covers nothing below it.
+func TestCommentIsNoHead(t *testing.T) {
+	f := parse("a.yaml", []byte("data:\n# tidegate:ignore TG0304 only for a\n# was: |\n  a: $$x\n  b: $$y\n"), nil)
+	if len(f.covering(4)) != 1 || len(f.covering(5)) != 0 {
+		t.Errorf("line 4 is covered by %d, line 5 by %d", len(f.covering(4)), len(f.covering(5)))
+	}
+}

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/tidegate/tidegate/internal/facts"
 	"github.com/tidegate/tidegate/internal/model"
@@ -63,9 +64,17 @@ func undecided(p *rule.Pass, env *facts.Environment) {
 				span, certainty, here := origin.Span, origin.Certainty, origin.Span
 				fix := fmt.Sprintf("decide it, and write the value in the place of %s", word)
 				name := ""
+				// What stands in the manifest itself, without what variables brought.
+				literal := text
+				for _, use := range origin.Uses {
+					if use.Became != "" {
+						literal = strings.Replace(literal, use.Became, "", 1)
+					}
+				}
 				for _, use := range origin.Uses {
 					for _, v := range use.Variable {
-						if placeholder.MatchString(v.Value) && v.Set != nil {
+						if in := placeholder.FindString(v.Value); in != "" && v.Set != nil && name == "" && !strings.Contains(literal, word) {
+							word = in
 							set := v.Set()
 							span, certainty, here, name = set.Span, set.Certainty, use.Span, v.Name
 							fix = fmt.Sprintf("decide %s, and set it here", v.Name)

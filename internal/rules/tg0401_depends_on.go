@@ -247,6 +247,9 @@ func healthChecked(u *facts.Unit, id model.UnitID) bool {
 	return false
 }
 
+// maxCircles bounds the circles of an environment that are told: mending these changes the others.
+const maxCircles = 20
+
 // circles reports each circle once, at the first dependsOn in it.
 func circles(p *rule.Pass, env *facts.Environment) {
 	next := map[*facts.Unit][]edge{}
@@ -260,6 +263,7 @@ func circles(p *rule.Pass, env *facts.Environment) {
 		edge edge
 	}
 	var trail []step
+	found := 0
 	var visit func(u *facts.Unit)
 	visit = func(u *facts.Unit) {
 		state[u] = busy
@@ -267,6 +271,9 @@ func circles(p *rule.Pass, env *facts.Environment) {
 			trail = append(trail, step{u, e})
 			switch state[e.to] {
 			case busy:
+				if found++; found > maxCircles {
+					break // where everything waits for everything there are more circles than anybody reads
+				}
 				start := len(trail) - 1
 				for trail[start].from != e.to {
 					start--

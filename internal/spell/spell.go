@@ -4,8 +4,13 @@ package spell
 import "strings"
 
 // Nearest gives the one candidate that a name most likely means: the same but for the case of letters, or the fewest
-// letters away, and no more than limit, nor a third of the name. It is empty when there is none, or more than one as near.
+// letters away, and no more than limit, nor a third of the name. It is empty when there is none, or more than one as near, or
+// when there are so many candidates that comparing them would take longer than the answer is worth.
 func Nearest(name string, candidates []string, limit int) string {
+	const most = 2000
+	if len(candidates) > most {
+		return ""
+	}
 	best, distance := "", limit+1
 	for _, c := range candidates {
 		if c != name && strings.EqualFold(c, name) {

@@ -33,11 +33,16 @@ func (m *maker) databases() []object {
 	}
 	c.Spec.Storage = clusterStorage{StorageClass: s.StorageClass, Size: d.Size}
 	c.Spec.Bootstrap.InitDB = initDB{Database: m.database(), Owner: m.database()}
+	// Velero would copy the files of a running database: its own archive is the backup.
+	c.Spec.InheritedMetadata.Annotations = map[string]string{veleroExcludes: "pgdata"}
 	out := []object{{value: c, comment: fmt.Sprintf("The operator makes the Secret %s-app with the credentials, and the Service %s-rw, which\nfollows the primary. Not pruned: a Cluster that is deleted takes its volumes along.", name, name)}}
 	if !m.archived() {
 		return out
 	}
 	c.Spec.Plugins = []clusterPlugin{{Name: barmanPlugin, IsWALArchiver: true, Parameters: map[string]string{"barmanObjectName": name}}}
+	if d.Server != "" {
+		c.Spec.Plugins[0].Parameters["serverName"] = d.Server
+	}
 	store := &objectStore{TypeMeta: kind("barmancloud.cnpg.io/v1", "ObjectStore"), ObjectMeta: m.meta(name, false)}
 	store.Spec.RetentionPolicy = s.DatabaseRetention
 	conf := &store.Spec.Configuration

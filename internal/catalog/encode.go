@@ -120,6 +120,8 @@ func prune(v any) any {
 // plain is a text that no YAML takes for anything else, but for words; to find that out otherwise costs a whole encoder.
 var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
 
+func yamlWord(s string) bool { return words[strings.ToLower(s)] }
+
 var words = map[string]bool{"y": true, "yes": true, "n": true, "no": true, "on": true, "off": true, "true": true, "false": true, "null": true}
 
 // first are the fields that people write first, in their order; all others follow by name.

@@ -47,6 +47,7 @@ type App struct {
 	Login   *Login   `yaml:"login" example:"{client: nextcloud}" doc:"Single sign-on: the app is an OpenID Connect client."`
 	Secrets []Secret `yaml:"secrets" example:"{nextcloud-admin: {keys: {password: a password}}}" doc:"Encrypted Secrets by name; each is catalog/<app>/<name>.sops.yaml."`
 
+	Nodes     bool     `yaml:"nodes" example:"true" doc:"The app speaks to the nodes themselves, by SSH say: Cilium does not count them as outside."`
 	Needs     []string `yaml:"needs" example:"[gitea]" doc:"What must be healthy before the app: other apps, or what the tiers provide. Its wave follows from this."`
 	Manifests []string `yaml:"manifests" example:"[cron-job.yaml]" doc:"Files in catalog/<app>/ that are applied as they are."`
 
@@ -114,6 +115,7 @@ type Content struct {
 type Database struct {
 	Size      string `yaml:"size" number:"yes" need:"yes" example:"${STORAGE_DATABASE}" doc:"How large its volumes are."`
 	Instances string `yaml:"instances" number:"yes" example:"3" doc:"How many; the catalog's by default."`
+	Server    string `yaml:"server" example:"nextcloud-db-2" doc:"The name under which it archives; another after a recovery, so that the old archive is not written over."`
 	Name      string `yaml:"name" example:"nextcloud" doc:"The database and its owner; the app's name by default."`
 }
 

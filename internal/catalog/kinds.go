@@ -47,7 +47,10 @@ type clusterSpec struct {
 	Bootstrap struct {
 		InitDB initDB `json:"initdb"`
 	} `json:"bootstrap"`
-	Plugins []clusterPlugin `json:"plugins,omitempty"`
+	Plugins           []clusterPlugin `json:"plugins,omitempty"`
+	InheritedMetadata struct {
+		Annotations map[string]string `json:"annotations"`
+	} `json:"inheritedMetadata"`
 }
 
 type clusterStorage struct {

@@ -1,12 +1,15 @@
 package catalog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"sort"
 	"strings"
+
+	yaml3 "go.yaml.in/yaml/v3"
 
 	"github.com/tidegate/tidegate/internal/model"
 )
@@ -46,6 +49,8 @@ type Catalog struct {
 	Apps     []*App   // by name
 	Provided []string // what the tiers provide, sorted
 	files    Files
+	// namespaces are those that other files of the repository make, with the file.
+	namespaces map[string]string
 }
 
 // Load reads the catalog of a repository, and says all that is wrong with it. The error is one of reading.
@@ -74,6 +79,7 @@ func Load(files Files, s Settings) (*Catalog, []Problem, error) {
 		}
 	}
 	sort.Slice(c.Apps, func(i, j int) bool { return c.Apps[i].File < c.Apps[j].File })
+	c.namespaces = namespaces(files, s)
 	broken := len(problems) > 0
 	for _, a := range c.Apps {
 		problems = append(problems, c.validate(a)...)
@@ -100,6 +106,31 @@ func provided(files Files, tiers []string) []string {
 		out = append(out, n)
 	}
 	sort.Strings(out)
+	return out
+}
+
+// namespaces finds the Namespaces that hand-written manifests make: an app of such a name would be a second owner of one, and
+// take it along when it goes.
+func namespaces(files Files, s Settings) map[string]string {
+	out := map[string]string{}
+	for _, p := range files.Paths() {
+		if path.Ext(p) != ".yaml" && path.Ext(p) != ".yml" || strings.HasPrefix(p, s.Apps+"/wave-") || strings.HasPrefix(p, s.Dir+"/") {
+			continue
+		}
+		data, err := files.ReadFile(p)
+		if err != nil || len(data) > maxFile || !bytes.Contains(data, []byte("kind: Namespace")) {
+			continue
+		}
+		for _, doc := range bytes.Split(data, []byte("\n---")) {
+			var o struct {
+				Kind     string
+				Metadata struct{ Name string }
+			}
+			if safely(func() error { return yaml3.Unmarshal(doc, &o) }) == nil && o.Kind == "Namespace" && o.Metadata.Name != "" {
+				out[o.Metadata.Name] = p
+			}
+		}
+	}
 	return out
 }
 
@@ -153,4 +184,14 @@ func (c *Catalog) Domain() string {
 		}
 	}
 	return best
+}
+
+// Taken says why a name cannot be that of a new app; empty when it can.
+func (c *Catalog) Taken(name string) string {
+	k := &check{c: c, a: &App{Name: name, File: name + ".yaml"}}
+	k.identity()
+	if len(k.out) == 0 {
+		return ""
+	}
+	return k.out[0].Message
 }

@@ -205,6 +205,10 @@ func (c *Catalog) changed(state, before *Moves, moved []Move) (out []Problem) {
 		out = append(out, Problem{Place: a.place("needs"), Message: message, Fix: "undo the change of needs, finish the cutover that is under way with --cutover, and change them then"})
 	}
 	for _, mv := range state.Apps {
+		if c.App(mv.App) == nil {
+			out = append(out, Problem{Place: model.Place{File: c.movesPath(), Line: 1, Column: 1}, Message: fmt.Sprintf("%s is on its way from wave %d to %d, and its file is gone: everything of it would stay in the cluster, marked not to be pruned", mv.App, mv.From, mv.To),
+				Fix: "take the file back from git, finish the cutover with --cutover, and remove the app then"})
+		}
 		if a := c.App(mv.App); a != nil && a.Wave != mv.To {
 			bad(a, fmt.Sprintf("%s is on its way from wave %d to %d, and its needs now put it into wave %d", mv.App, mv.From, mv.To, a.Wave))
 		}
@@ -218,16 +222,17 @@ func (c *Catalog) changed(state, before *Moves, moved []Move) (out []Problem) {
 }
 
 func stepOne(moved []Move, apps string) []string {
-	var names, waves []string
+	var names, waves, shown []string
 	for _, mv := range moved {
 		names = append(names, mv.String())
 		if w := waveName(apps, mv.From); !slices.Contains(waves, w) {
 			waves = append(waves, w)
+			shown = append(shown, "`flux get kustomization "+w+"`")
 		}
 	}
 	return []string{
 		"Step 1 of 2 moves " + strings.Join(names, ", ") + ": it stays where it is, and is no longer pruned.",
-		"Commit and push this. Wait in every environment until `flux get kustomization " + strings.Join(waves, " ") + "` shows this revision as applied.",
+		"Commit and push this. Wait in every environment until " + strings.Join(shown, " and ") + " shows this revision as applied.",
 		"Then run it with --cutover again, for step 2.",
 	}
 }

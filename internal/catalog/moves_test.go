@@ -235,6 +235,9 @@ func TestCutoverIsHeld(t *testing.T) {
 	gone := one.with(nil)
 	delete(gone, "catalog/moves.yaml")
 	refused("the file is gone", gone, one, "a cutover is under way in git")
+	left := one.with(nil)
+	delete(left, "catalog/b.yaml")
+	refused("the app is gone", left, one, "b is on its way from wave 0 to 1, and its file is gone")
 	broken := one.with(nil)
 	broken["catalog/moves.yaml"] = "step: 7\n"
 	refused("the file is broken", broken, one, "it is in step 7")

@@ -119,6 +119,9 @@ func (m *maker) policies() (out []object) {
 		}
 	}
 	p.Spec.Egress = []policyRule{toDNS, {ToEndpoints: reach}, {ToEntities: []string{"world", "ingress"}}}
+	if m.a.Nodes {
+		p.Spec.Egress = append(p.Spec.Egress, policyRule{ToEntities: []string{"host", "remote-node"}})
+	}
 	out = append(out, object{value: p, comment: "From its own namespace and the apps that need it, and through the entrances that it has; to the apps that it needs, the\n" +
 		"Gateway, and what is outside the cluster."})
 	if m.a.Database != nil {

@@ -10,8 +10,8 @@ import (
 // Scaffold is a file for a new app: what it must say, and as comments what it may say. It is an error if the name cannot be
 // an app's.
 func Scaffold(name, domain string) ([]byte, error) {
-	if len(validation.IsDNS1123Label(name)) > 0 || len(name) > 40 {
-		return nil, fmt.Errorf("%q cannot be the name of an app: write at most 40 small letters, digits and dashes, such as %s", name, label(name))
+	if len(validation.IsDNS1035Label(name)) > 0 || len(name) > 40 || name == strings.TrimSuffix(movesFile, ".yaml") || yamlWord(name) {
+		return nil, fmt.Errorf("%q cannot be the name of an app: write at most 40 small letters, digits and dashes, a letter first, such as %s", name, label(name))
 	}
 	r := strings.NewReplacer("NAME", name, "DOMAIN", domain, "TOKEN", strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 	return []byte(r.Replace(scaffold)), nil

@@ -64,6 +64,12 @@ var settings = catalog.Settings{
 var start = tree{}.over(`
 -- platform/keycloak/kustomization.yaml --
 resources: []
+-- platform/longhorn/namespace.yaml --
+# Longhorn's.
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: longhorn-system
 -- platform/cnpg/kustomization.yaml --
 resources: []
 -- clusters/base/kustomization.yaml --

@@ -58,8 +58,8 @@ func (k *check) identity() {
 	if a.Name == "" {
 		return
 	}
-	if len(validation.IsDNS1123Label(a.Name)) > 0 {
-		k.bad("name", "the name "+quote(a.Name)+" is no DNS label", "write small letters, digits and dashes, such as "+label(a.Name))
+	if len(validation.IsDNS1035Label(a.Name)) > 0 {
+		k.bad("name", "the name "+quote(a.Name)+" is no DNS label that a Service can have", "write small letters, digits and dashes, a letter first, such as "+label(a.Name))
 		return
 	}
 	if len(a.Name) > 40 {
@@ -67,6 +67,10 @@ func (k *check) identity() {
 	}
 	if slices.Contains(k.c.Provided, a.Name) {
 		k.bad("name", fmt.Sprintf("%s is the name of something that the tiers provide", a.Name), "choose another: needs could not tell the two apart")
+		return
+	}
+	if at, ok := k.c.namespaces[a.Name]; ok {
+		k.bad("name", fmt.Sprintf("the namespace %s is made by %s already, and would have two owners", a.Name, at), "choose another name: whoever goes first would take the namespace along, with all that is in it")
 		return
 	}
 	if want := a.Name + ".yaml"; path.Base(a.File) != want {
@@ -79,7 +83,7 @@ func (k *check) identity() {
 
 // label makes a DNS label of a text, to suggest it.
 func label(s string) string {
-	out := strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(s), "-"), "-")
+	out := strings.TrimLeft(strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(s), "-"), "-"), "0123456789-")
 	if out == "" {
 		return "my-app"
 	}
@@ -132,6 +136,11 @@ func (k *check) container() {
 		k.quantity("resources.memory", r.Memory)
 		if r.MemoryLimit != "none" {
 			k.quantity("resources.memoryLimit", r.MemoryLimit)
+			limit, err1 := resource.ParseQuantity(r.MemoryLimit)
+			memory, err2 := resource.ParseQuantity(r.Memory)
+			if err1 == nil && err2 == nil && limit.Cmp(memory) < 0 {
+				k.bad("resources.memoryLimit", fmt.Sprintf("the limit %s is below the %s that are reserved, which the API server refuses", r.MemoryLimit, r.Memory), "write at least "+r.Memory)
+			}
 		}
 	}
 	if p := a.Probe; p != nil {

@@ -68,6 +68,9 @@ func (k *check) database() {
 	a, b := k.a, k.a.Backup
 	if d := a.Database; d != nil {
 		k.quantity("database.size", d.Size)
+		if d.Server != "" && len(validation.IsDNS1123Label(d.Server)) > 0 {
+			k.bad("database.server", quote(d.Server)+" is no name of a server", "write small letters, digits and dashes")
+		}
 		k.number("database.instances", d.Instances, 1, 9)
 		if d.Name != "" && (len(d.Name) > 63 || !isIdentifier(d.Name)) {
 			k.bad("database.name", quote(d.Name)+" is no name of a database", "write small letters, digits and _")

@@ -31,6 +31,9 @@ func AddApp(req Request, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if why := c.Taken(name); why != "" {
+		return "", usage("%q cannot be the name of an app: %s", name, why)
+	}
 	if d := c.Domain(); d != "" {
 		domain = d
 	}

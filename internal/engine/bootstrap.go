@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"filippo.io/age"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/tidegate/tidegate/internal/config"
 	"github.com/tidegate/tidegate/internal/model"
 	"github.com/tidegate/tidegate/internal/report"
 	"github.com/tidegate/tidegate/internal/subst"
+	"github.com/tidegate/tidegate/reference"
 )
 
 // bootstrap works out the steps for one environment.
@@ -26,7 +28,7 @@ func (b *bootstrap) step(title, text string, commands ...string) {
 }
 
 func (b *bootstrap) report() (*report.Bootstrap, error) {
-	b.out = report.Bootstrap{Version: report.BootstrapVersion, Repository: b.tree.Label(), Environment: b.env.Name, Entry: b.env.Entry, Steps: []report.BootstrapStep{}, Problems: []string{}}
+	b.out = report.Bootstrap{Version: report.BootstrapVersion, Repository: b.tree.Label(), Environment: b.env.Name, Entry: b.env.Entry, Steps: []report.BootstrapStep{}, Notes: []string{}, Problems: []string{}}
 	conf := config.Config{}
 	if b.conf != nil {
 		conf = *b.conf
@@ -53,7 +55,25 @@ func (b *bootstrap) report() (*report.Bootstrap, error) {
 		}
 	}
 	b.flux()
+	b.notes(&conf)
 	return &b.out, nil
+}
+
+// notes says what a cluster should not be brought up with.
+func (b *bootstrap) notes(conf *config.Config) {
+	vars := b.knobs(conf)
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		if strings.Contains(vars[name], "TBD-") {
+			b.out.Notes = append(b.out.Notes, fmt.Sprintf("nobody has decided %s of %s: what needs it fails until somebody does", name, b.env.Name))
+		}
+	}
+	if data, err := b.tree.ReadFile(".sops.yaml"); err == nil {
+		if ids, err := age.ParseIdentities(strings.NewReader(reference.TestAgeKey())); err == nil && len(ids) == 1 {
+			if id, ok := ids[0].(*age.X25519Identity); ok && strings.Contains(string(data), id.Recipient().String()) {
+				b.out.Notes = append(b.out.Notes, "the key that .sops.yaml encrypts for is public: make one of your own, and every encrypted file anew, before anything secret is in one")
+			}
+		}
+	}
 }
 
 // machines says what tidegate.yaml knows of the nodes.
@@ -184,5 +204,15 @@ func (b *bootstrap) flux() {
 	if branch == "" {
 		branch = "main"
 	}
-	b.step("Flux", say, "flux check --pre", fmt.Sprintf("flux bootstrap git --url=%s --branch=%s --path=%s", url, branch, b.env.Entry), "flux get kustomizations --watch")
+	// flux bootstrap makes an SSH key, and an ssh:// URL of what it was given, unless it is told to use a password
+	// (flux2 cmd/flux/bootstrap_git.go).
+	more := ""
+	if strings.HasPrefix(url, "http") {
+		more = " --token-auth --username=USER"
+		say += " It asks for the password, or takes it from GIT_PASSWORD."
+	}
+	if strings.HasPrefix(url, "http://") {
+		more += " --allow-insecure-http"
+	}
+	b.step("Flux", say, "flux check --pre", fmt.Sprintf("flux bootstrap git --url=%s --branch=%s --path=%s%s", url, branch, b.env.Entry, more), "flux get kustomizations --watch")
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -119,6 +120,14 @@ func Catalog(ctx context.Context, req CatalogRequest) (*report.Catalog, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if !isFluxRepository(tree) {
+		return nil, usage("%s is no Flux repository: there is nothing that could apply what a catalog makes", tree.Label())
+	}
+	if req.Undeployed {
+		if at := bootstrapped(files); at != "" {
+			return nil, usage("--undeployed: %s is what flux bootstrap writes, so a cluster runs this repository: use --cutover", at)
+		}
+	}
 	plan, problems, err := catalog.Render(files, committed, CatalogSettings(conf), req.Cutover)
 	if err != nil {
 		return nil, err
@@ -133,6 +142,16 @@ func Catalog(ctx context.Context, req CatalogRequest) (*report.Catalog, error) {
 	}
 	out.Written = true
 	return out, nil
+}
+
+// bootstrapped finds the file that flux bootstrap leaves in an overlay; empty when there is none.
+func bootstrapped(files *treeFiles) string {
+	for _, p := range files.paths {
+		if strings.HasSuffix(p, "flux-system/gotk-sync.yaml") || strings.HasSuffix(p, "flux-system/gotk-components.yaml") {
+			return p
+		}
+	}
+	return ""
 }
 
 func (r *Request) open() (source.Tree, []string, error) {
@@ -187,7 +206,9 @@ func catalogApp(c *catalog.Catalog, a *catalog.App) report.CatalogApp {
 		app.Address = a.L4.Address
 	}
 	for _, v := range a.Storage {
-		app.Storage = append(app.Storage, v.Name)
+		if !v.Scratch {
+			app.Storage = append(app.Storage, v.Name)
+		}
 	}
 	return app
 }

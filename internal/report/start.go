@@ -22,6 +22,7 @@ type Bootstrap struct {
 	Steps       []BootstrapStep `json:"steps"`
 	ValuesFile  string          `json:"valuesFile" jsonschema:"description=the file that values was made of"`
 	Values      string          `json:"values" jsonschema:"description=Helm values for the network with the environment's knobs in them"`
+	Notes       []string        `json:"notes" jsonschema:"description=what the cluster would better not be brought up with"`
 	Problems    []string        `json:"problems" jsonschema:"description=what has to be decided first"`
 }
 

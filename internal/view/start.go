@@ -59,6 +59,9 @@ func Bootstrap(w io.Writer, r *report.Bootstrap, s Style) error {
 	for i, step := range r.Steps {
 		s.numbered(&b, i+1, step.Title+": "+step.Text, step.Commands)
 	}
+	for _, n := range r.Notes {
+		s.wrap(&b, "note", n)
+	}
 	for _, p := range r.Problems {
 		s.wrap(&b, "first", p)
 	}

@@ -12,9 +12,20 @@ import (
 // Pad gives a text with each document moved to lines of its own. It gives the text itself when it cannot be padded
 // without a risk to what it means.
 func (r *Recorder) Pad(data []byte, t Text) []byte {
-	if len(data) == 0 || data[0] == '%' || bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) || bytes.IndexByte(data, 0) >= 0 ||
-		r.spent > maxPadding {
+	if len(data) == 0 || data[0] == '%' || bytes.IndexByte(data, 0) >= 0 || r.spent > maxPadding {
 		return r.leave(data)
+	}
+	if rest, marked := bytes.CutPrefix(data, byteOrderMark); marked {
+		// The mark means something at the very beginning only, so the blank lines come behind it.
+		if bytes.HasPrefix(rest, []byte("---")) || bytes.HasPrefix(rest, []byte("%")) || bytes.HasPrefix(rest, byteOrderMark) {
+			return r.leave(data)
+		}
+		before := len(r.ranges)
+		out := r.Pad(rest, t)
+		if len(r.ranges) == before {
+			return data
+		}
+		return append(bytes.Clone(byteOrderMark), out...)
 	}
 	r.texts = append(r.texts, t)
 	index, before := len(r.texts)-1, len(r.ranges)
@@ -56,6 +67,8 @@ func (r *Recorder) Pad(data []byte, t Text) []byte {
 }
 
 var newline = []byte("\n")
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // maxPadding bounds the blank lines of one build, in bytes: they grow with the square of its documents. What is read
 // beyond it is attributed.

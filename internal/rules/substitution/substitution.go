@@ -136,10 +136,11 @@ func Options(s *model.Substitution, strict bool) subst.Options {
 }
 
 // Inherited tells whether an expression in an object of a unit came with the unit's own spec, in a patch say, and stands
-// there only because what renders that spec does not know its value. The cluster's object holds the value instead.
+// there only because what renders that spec does not know its value, or knows it for a secret and does not show it. The
+// cluster's object holds the value instead.
 func Inherited(u *facts.Unit, expression string) bool {
-	return u.Self != nil && slices.ContainsFunc(u.Reasons, func(r model.Reason) bool { return r.Code == model.CodeParentUnknown }) &&
-		strings.Contains(u.Self.Display, expression)
+	return u.Self != nil && strings.Contains(u.Self.Display, expression) &&
+		(u.Display != nil || slices.ContainsFunc(u.Reasons, func(r model.Reason) bool { return r.Code == model.CodeParentUnknown }))
 }
 
 // Eval substitutes in a text as the unit does.

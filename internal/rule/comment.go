@@ -32,6 +32,9 @@ type file struct {
 // the middle of a word begins no comment.
 var ignore = regexp.MustCompile(`(?:^|\s)((?:#+|//|<!--)\s*tidegate:\s*ignore)(?:[\s:,]([^\n]*))?$`)
 
+// inQuotes is a line up to a sign within a quoted text: there it begins no comment.
+var inQuotes = regexp.MustCompile(`(?:^\s*|[:\-]\s+)(?:"(?:[^"\\]|\\.)*|'(?:[^']|'')*)$`)
+
 var idPattern = regexp.MustCompile(`^TG\d{4}$`)
 
 // parse finds the suppressions of a file; nil when it has none. ids are the IDs of the rules by their names.
@@ -46,7 +49,7 @@ func parse(name string, data []byte, ids map[string]string) *file {
 			continue
 		}
 		m := ignore.FindSubmatchIndex(line)
-		if m == nil {
+		if m == nil || inQuotes.Match(line[:m[2]]) {
 			continue
 		}
 		c := &comment{used: map[string]bool{}, span: model.Span{File: name, Line: i + 1, Column: utf8.RuneCount(line[:m[2]]) + 1, EndLine: i + 1,

@@ -403,3 +403,25 @@ func TestCommentIsNoHead(t *testing.T) {
 		t.Errorf("line 4 is covered by %d, line 5 by %d", len(f.covering(4)), len(f.covering(5)))
 	}
 }
+
+// A sign within a quoted text begins no comment.
+func TestCommentInQuotes(t *testing.T) {
+	for line, want := range map[string]int{
+		`a: "x # tidegate:ignore TG0304 in a text $$x"`:     0,
+		`"key # tidegate:ignore TG0304 in a key": $$x`:      0,
+		`- ' # tidegate:ignore TG0304 in a text'`:           0,
+		`a: "x $$x" # tidegate:ignore TG0304 it is meant`:   1,
+		`a: it's # tidegate:ignore TG0304 it is meant`:      1,
+		`  echo "$$x" # tidegate:ignore TG0304 it is meant`: 1,
+		`a: 'it''s' # tidegate:ignore TG0304 it is meant`:   1,
+		`a: "x\"y" # tidegate:ignore TG0304 it is meant`:    1,
+	} {
+		got := 0
+		if f := parse("a.yaml", []byte(line+"\n"), nil); f != nil {
+			got = len(f.comments)
+		}
+		if got != want {
+			t.Errorf("%s: %d comments, want %d", line, got, want)
+		}
+	}
+}

@@ -21,7 +21,8 @@ func (o *Object) changed(b *branch, p place, span model.Span) model.Origin {
 		return origin
 	}
 	if origin, ok := o.transformed(b); ok {
-		if origin.Step == model.StepTransform && origin.By != "" && !strings.HasPrefix(origin.By, "name") {
+		// What a replacement wrote over is not where the value stands.
+		if origin.Step == model.StepReplace || origin.Step == model.StepTransform && origin.By != "" && !strings.HasPrefix(origin.By, "name") {
 			old := o.origin(p, span, model.CertaintyExact)
 			origin.Overrides = &old
 			return origin
@@ -36,9 +37,6 @@ func (o *Object) changed(b *branch, p place, span model.Span) model.Origin {
 	if by, at, ok := o.affix(b, p.node.Value); ok {
 		out.By, out.ByAt = by, at
 		return out
-	}
-	if _, by, at, ok := o.replacement(b); ok {
-		out.Step, out.By, out.ByAt = model.StepReplace, by, at
 	}
 	return out
 }

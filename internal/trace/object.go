@@ -102,7 +102,14 @@ func (o *Object) Within(p model.Path, from, to int) (model.Span, model.Certainty
 			}
 		}
 	}
-	origin := o.Origin(p)
+	return partly(o.Origin(p))
+}
+
+// partly is a part of a value of which only the whole has a place.
+func partly(origin model.Origin) (model.Span, model.Certainty) {
+	if origin.Certainty == model.CertaintyObject {
+		return origin.Span, model.CertaintyObject
+	}
 	return origin.Span, model.CertaintyAttributed
 }
 

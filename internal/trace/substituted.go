@@ -128,11 +128,11 @@ func (s *Substituted) Within(p model.Path, from, to int) (model.Span, model.Cert
 		return s.Before.Within(b.path(), from, to)
 	}
 	if strings.Contains(b.node.Value, "$$") {
-		return s.Before.Origin(b.path()).Span, model.CertaintyAttributed // each becomes one, and no segment says so
+		return partly(s.Before.Origin(b.path())) // each becomes one, and no segment says so
 	}
 	res, err := s.Eval(b.node.Value)
 	if err != nil || from < 0 || to < from || to > len(res.Text) {
-		return s.Before.Origin(b.path()).Span, model.CertaintyAttributed
+		return partly(s.Before.Origin(b.path()))
 	}
 	return s.Before.Within(b.path(), back(res, from, false), back(res, to, true))
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"regexp"
@@ -24,7 +25,9 @@ import (
 //
 // A third takes the annotation off what never needed it; nothing depends on when.
 //
-// In which step a move is stands in catalog/moves.yaml, so that the output goes on being made of the catalog alone.
+// In which step a move is stands in catalog/moves.yaml, so that the output goes on being made of the catalog alone. What that
+// file says is not believed, since merges and editors change it: an app leaves a wave only if the committed tree has it there with the
+// annotation (guard).
 
 const movesFile = "moves.yaml"
 
@@ -115,22 +118,77 @@ func (c *Catalog) readMoves(files Files) (*Moves, []Problem) {
 
 var appFile = regexp.MustCompile(`^wave-(\d{1,3})/([^/]+)/kustomization\.ya?ml$`)
 
-// placedIn tells in which wave a tree has each app.
-func (c *Catalog) placedIn(files Files) map[string]int {
-	out := map[string]int{}
+// placed is an app in a wave of a tree. held: everything of it bears the annotation there.
+type placed struct {
+	wave int
+	held bool
+}
+
+// placedIn tells in which waves a tree has each app: in one, unless somebody wrote files by hand.
+func (c *Catalog) placedIn(files Files) map[string][]placed {
+	out := map[string][]placed{}
 	for _, p := range files.Paths() {
 		rest, ok := strings.CutPrefix(p, c.Settings.Apps+"/")
-		if m := appFile.FindStringSubmatch(rest); ok && m != nil {
-			n, _ := strconv.Atoi(m[1])
-			out[m[2]] = n
+		m := appFile.FindStringSubmatch(rest)
+		if !ok || m == nil {
+			continue
+		}
+		n, _ := strconv.Atoi(m[1])
+		data, err := files.ReadFile(p)
+		out[m[2]] = append(out[m[2]], placed{n, err == nil && Generated(p, data) && bytes.Contains(data, []byte(heldComment))})
+	}
+	return out
+}
+
+// decide says in which step of a cutover the output is, and refuses what would delete an app.
+func (c *Catalog) decide(committed Files, cutover bool) (moves *Moves, next []string, problems []Problem) {
+	if moves, next, problems = c.step(committed, cutover); len(problems) > 0 {
+		return nil, nil, problems
+	}
+	if problems = c.guard(committed, moves); len(problems) > 0 {
+		return nil, nil, problems
+	}
+	return moves, next, nil
+}
+
+// guard refuses each app that would leave a wave in which the committed tree has it without the annotation.
+func (c *Catalog) guard(committed Files, moves *Moves) (out []Problem) {
+	was := c.placedIn(committed)
+	for _, a := range c.Apps {
+		for _, at := range was[a.Name] {
+			if now := moves.wave(a); at.wave != now && !at.held {
+				out = append(out, Problem{Place: model.Place{File: c.movesPath(), Line: 1, Column: 1},
+					Message: fmt.Sprintf("%s would leave wave %d for wave %d, and in what is committed it is not marked there: step 1 of its cutover is not in git, so Flux would delete it", a.Name, at.wave, now),
+					Fix:     "take " + c.movesPath() + " and " + c.Settings.Apps + "/ from git, and begin with step 1: catalog render --cutover; each step is a commit that every environment applies before the next"})
+			}
+		}
+		if moves.of(a.Name) != nil {
+			out = append(out, c.unmarkable(a)...)
 		}
 	}
 	return out
 }
 
-// decide says in which step of a cutover the output is: nil for none. committed is the tree that Flux has, or may have.
+// createdOnce is an object that kustomize-controller makes and never touches again (fluxcd/pkg ssa shouldSkipApply): a mark that is
+// added later does not reach the cluster, and its owner stays the old one.
+var createdOnce = regexp.MustCompile(`(?im)kustomize\.toolkit\.fluxcd\.io/ssa["']?\s*:\s*["']?IfNotPresent`)
+
+// unmarkable finds manifests of an app that a cutover cannot protect.
+func (c *Catalog) unmarkable(a *App) (out []Problem) {
+	for i, name := range a.Manifests {
+		data, at, err := c.own(a, name)
+		if err == nil && createdOnce.Match(data) {
+			out = append(out, Problem{Place: a.place(fmt.Sprintf("manifests[%d]", i)),
+				Message: at + " has an object with ssa: IfNotPresent, which Flux never changes: it would not be marked, and the old wave would delete it",
+				Fix:     "annotate it in the cluster by hand (" + pruneAnnotation + "=disabled), take ssa: IfNotPresent out of the manifest, and move the app then"})
+		}
+	}
+	return out
+}
+
+// step says in which step of a cutover the output is: nil for none. committed is the tree that Flux has, or may have.
 // next is what the user does with the result.
-func (c *Catalog) decide(committed Files, cutover bool) (moves *Moves, next []string, problems []Problem) {
+func (c *Catalog) step(committed Files, cutover bool) (moves *Moves, next []string, problems []Problem) {
 	state, problems := c.readMoves(c.files)
 	if len(problems) > 0 {
 		return nil, nil, problems
@@ -144,15 +202,18 @@ func (c *Catalog) decide(committed Files, cutover bool) (moves *Moves, next []st
 	case state == nil && before != nil && before.Step == LetGo:
 		// The file was taken away by hand in the midst of it.
 		return nil, nil, []Problem{{Place: model.Place{File: c.movesPath(), Line: 1, Column: 1}, Message: "a cutover is under way in git, and this file of it is gone", Fix: "git checkout -- " + c.movesPath() + ", and finish it with --cutover"}}
-	case state == nil && len(moved) == 0:
-		return nil, nil, nil
+	case len(moved) == 0 && (state == nil || state.Step == LetGo && before == nil):
+		return nil, nil, nil // nothing moves, or no longer: the file of it goes
 	case state == nil && !cutover, state != nil && state.Step == LetGo && before == nil && !cutover && !sameMoves(state.Apps, moved):
 		return nil, nil, c.refuse(moved)
 	case state == nil, state.Step == LetGo && before == nil:
 		return &Moves{Step: LetGo, Apps: moved}, stepOne(moved, c.Settings.Apps), nil
 	}
-	if p := c.changed(state, before, moved); len(p) > 0 {
+	if p := c.changed(state, moved); len(p) > 0 {
 		return nil, nil, p
+	}
+	if before != nil && (!slices.Equal(state.Apps, before.Apps) || state.Step < before.Step) {
+		return nil, nil, []Problem{{Place: model.Place{File: c.movesPath(), Line: 1, Column: 1}, Message: "it says otherwise than what is committed of the cutover that is under way", Fix: "git checkout -- " + c.movesPath() + ", and go on from there"}}
 	}
 	switch {
 	case !cutover:
@@ -169,8 +230,11 @@ func (c *Catalog) decide(committed Files, cutover bool) (moves *Moves, next []st
 func (c *Catalog) moved(committed Files) (out []Move) {
 	was := c.placedIn(committed)
 	for _, a := range c.Apps {
-		if n, ok := was[a.Name]; ok && n != a.Wave {
-			out = append(out, Move{App: a.Name, From: n, To: a.Wave})
+		for _, at := range was[a.Name] {
+			if at.wave != a.Wave {
+				out = append(out, Move{App: a.Name, From: at.wave, To: a.Wave})
+				break
+			}
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].App < out[j].App })
@@ -200,7 +264,7 @@ func (c *Catalog) refuse(moved []Move) (out []Problem) {
 }
 
 // changed refuses needs that changed in the midst of a cutover.
-func (c *Catalog) changed(state, before *Moves, moved []Move) (out []Problem) {
+func (c *Catalog) changed(state *Moves, moved []Move) (out []Problem) {
 	bad := func(a *App, message string) {
 		out = append(out, Problem{Place: a.place("needs"), Message: message, Fix: "undo the change of needs, finish the cutover that is under way with --cutover, and change them then"})
 	}

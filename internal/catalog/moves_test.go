@@ -251,3 +251,55 @@ func TestCutoverIsHeld(t *testing.T) {
 		t.Errorf("an uncommitted step is passed: %+v", plan.Moves)
 	}
 }
+
+// What moves.yaml says is not believed: an app leaves a wave only if what is committed has it marked there.
+func TestCutoverIsNotSkipped(t *testing.T) {
+	first := shop()
+	first = first.with(render(t, first, tree{}, false).Changes)
+	one := needs(first, "b", "a")
+	one = one.with(render(t, one, first, true).Changes)
+	two := one.with(render(t, one, one, true).Changes)
+	refused := func(name string, work, committed tree) {
+		t.Helper()
+		for _, cutover := range []bool{false, true} {
+			p, problems, err := catalog.Render(work, committed, settings, cutover)
+			if err != nil || len(problems) == 0 || len(p.Changes) > 0 {
+				t.Errorf("%s, cutover %t: %d problems, %d changes, %v", name, cutover, len(problems), len(p.Changes), err)
+			}
+		}
+	}
+	edited := one.with(nil)
+	edited["catalog/moves.yaml"] = strings.Replace(edited["catalog/moves.yaml"], "step: 1", "step: 2", 1)
+	refused("the step is edited before it is committed", edited, first)
+	refused("another branch's catalog", two.over("-- apps/wave-0/b/kustomization.yaml --\n"+first["apps/wave-0/b/kustomization.yaml"]), first)
+	merged := needs(one, "a", "")
+	merged["catalog/a.yaml"] = app("a", "needs: [d]")
+	merged["catalog/d.yaml"] = app("d")
+	merged["catalog/moves.yaml"] += "  - app: a\n    from: 0\n    to: 1\n"
+	refused("a move that a merge added", merged, one)
+	from := one.with(nil)
+	from["catalog/moves.yaml"] = strings.Replace(from["catalog/moves.yaml"], "from: 0", "from: 7", 1)
+	refused("a wave that it was never in", from, one)
+
+	// Step 1 that is not wanted any more is taken back whole.
+	undone := one.with(nil)
+	undone["catalog/b.yaml"] = first["catalog/b.yaml"]
+	for _, cutover := range []bool{false, true} {
+		back := undone.with(render(t, undone, first, cutover).Changes)
+		if fmt.Sprint(back) != fmt.Sprint(first) {
+			t.Errorf("cutover %t: undone, the tree is another than before", cutover)
+		}
+	}
+}
+
+// What Flux makes once and never touches again cannot be marked, so that a cutover of it is refused.
+func TestCutoverOfCreatedOnce(t *testing.T) {
+	first := shop()
+	first["catalog/b/job.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: job\n  namespace: b\n  annotations:\n    kustomize.toolkit.fluxcd.io/ssa: ifnotpresent\n"
+	first = first.with(render(t, first, tree{}, false).Changes)
+	work := needs(first, "b", "a")
+	_, problems, err := catalog.Render(work, first, settings, true)
+	if err != nil || len(problems) != 1 || !strings.Contains(problems[0].Message, "ssa: IfNotPresent") || problems[0].Place.File != "catalog/b.yaml" {
+		t.Errorf("%+v, %v", problems, err)
+	}
+}

@@ -121,6 +121,9 @@ func (m *maker) app(out *Output, dir string) (problems []Problem) {
 	return problems
 }
 
+// heldComment says in an app's kustomization file that everything in it is marked.
+const heldComment = "A change of waves is under way: the patch keeps everything here from being pruned by who owned it."
+
 // kustomization lists an app's files. While the app changes its wave a patch gives everything in it the annotation that keeps
 // it, also what was copied. Its manifests stay the same bytes, and its pods are not restarted.
 func (m *maker) kustomization(resources []string) object {
@@ -129,7 +132,7 @@ func (m *maker) kustomization(resources []string) object {
 		return object{value: k}
 	}
 	k.Patches = []targetPatch{{Target: map[string]string{"name": ".*"}, Patch: "apiVersion: any\nkind: Any\nmetadata:\n  name: any\n  annotations:\n    " + pruneAnnotation + ": disabled\n"}}
-	return object{value: k, comment: "A change of waves is under way: the patch keeps everything here from being pruned by who owned it."}
+	return object{value: k, comment: heldComment}
 }
 
 // secretFile refuses an encrypted file that is not encrypted, or another's.

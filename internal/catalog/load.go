@@ -118,7 +118,7 @@ func namespaces(files Files, s Settings) map[string]string {
 			continue
 		}
 		data, err := files.ReadFile(p)
-		if err != nil || len(data) > maxFile || !bytes.Contains(data, []byte("kind: Namespace")) {
+		if err != nil || len(data) > maxFile || Generated(p, data) || !bytes.Contains(data, []byte("kind: Namespace")) {
 			continue
 		}
 		for _, doc := range bytes.Split(data, []byte("\n---")) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -45,8 +46,61 @@ func Render(files, committed Files, s Settings, cutover bool) (*Plan, []Problem,
 		sortProblems(problems)
 		return p, problems, nil
 	}
+	if problems = append(p.emptied(files), p.elsewhere(files)...); len(problems) > 0 {
+		return p, problems, nil
+	}
 	problems, err = p.compare(files)
 	return p, problems, err
+}
+
+// emptied refuses a catalog without a single app where apps were generated: a name that is mistyped in tidegate.yaml, or a folder that
+// was moved, reads like a decision to delete everything.
+func (p *Plan) emptied(files Files) []Problem {
+	c := p.Catalog
+	if len(c.Apps) > 0 {
+		return nil
+	}
+	var apps []string
+	for app := range c.placedIn(files) {
+		apps = append(apps, app)
+	}
+	if len(apps) == 0 {
+		return nil
+	}
+	sort.Strings(apps)
+	return []Problem{{Place: model.Place{File: c.Settings.Dir, Line: 1, Column: 1},
+		Message: fmt.Sprintf("it holds no app, and %s has %s: all of them would be deleted", c.Settings.Apps, some(apps)),
+		Fix:     "say in tidegate.yaml under catalog.dir where the catalog is; if really no app is to be left, remove " + c.Settings.Apps + "/wave-* as well"}}
+}
+
+// some names the first of a list, and how many there are.
+func some(list []string) string {
+	const most = 5
+	if len(list) <= most {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+}
+
+// waveFile is a Kustomization of a wave, by its name.
+var waveFile = regexp.MustCompile(`^(.+)-wave-\d+\.yaml$`)
+
+// elsewhere refuses settings under which what was generated before would be left behind: apps would have two owners, or be deleted
+// by the one that they had.
+func (p *Plan) elsewhere(files Files) (out []Problem) {
+	s := p.Catalog.Settings
+	for _, name := range files.Paths() {
+		m := waveFile.FindStringSubmatch(path.Base(name))
+		if m == nil || path.Dir(name) == s.Clusters && m[1] == path.Base(s.Apps) {
+			continue
+		}
+		if data, err := files.ReadFile(name); err == nil && Generated(name, data) {
+			out = append(out, Problem{Place: model.Place{File: name, Line: 1, Column: 1},
+				Message: fmt.Sprintf("it was generated, and catalog.apps and catalog.clusters in tidegate.yaml now say %s and %s: every app would change its owner, and be deleted by the old one", s.Apps, s.Clusters),
+				Fix:     "take tidegate.yaml back; or, where no cluster runs this, remove what was generated first"})
+		}
+	}
+	return out
 }
 
 // compare holds the output against a tree.

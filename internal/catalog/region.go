@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/tidegate/tidegate/internal/model"
@@ -60,6 +61,12 @@ func (c *Catalog) unlisted(out *Output, list, text string) (problems []Problem) 
 			problems = append(problems, Problem{Place: model.Place{File: list, Line: 1, Column: 1},
 				Message: fmt.Sprintf("it does not list %s, so nothing would apply wave %d", name, w.Number),
 				Fix:     fmt.Sprintf("write the lines `# %s` and `# %s` among its resources: what is between them is kept up to date", beginMark, endMark)})
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\s*-\s*["']?(`+regexp.QuoteMeta(path.Base(c.Settings.Apps))+`-wave-\d+\.yaml)`).FindAllStringSubmatch(text, -1) {
+		if _, made := out.Files[path.Join(c.Settings.Clusters, m[1])]; !made {
+			problems = append(problems, Problem{Place: model.Place{File: list, Line: 1, Column: 1}, Message: fmt.Sprintf("it lists %s, which is no longer made: the whole graph would not build", m[1]),
+				Fix: fmt.Sprintf("take it off the list, or let the lines `# %s` and `# %s` keep the list up to date", beginMark, endMark)})
 		}
 	}
 	return problems

@@ -110,6 +110,9 @@ type Catalog struct {
 	} `yaml:"database"`
 }
 
+// folder is a folder of the repository, written plainly, and not one of git's or of ours.
+var folder = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$`)
+
 // check refuses what would put the output elsewhere than below the repository.
 func (c *Catalog) check() error {
 	paths := []struct{ field, path string }{{".dir", c.Dir}, {".apps", c.Apps}, {".clusters", c.Clusters}}
@@ -117,7 +120,7 @@ func (c *Catalog) check() error {
 		paths = append(paths, struct{ field, path string }{fmt.Sprintf(".tiers[%d]", i), t})
 	}
 	for _, f := range paths {
-		if f.path != "" && (path.IsAbs(f.path) || path.Clean(f.path) != f.path || f.path == "." || f.path == ".." || strings.HasPrefix(f.path, "../")) {
+		if f.path != "" && !folder.MatchString(f.path) {
 			return fmt.Errorf("%s: %q is no folder of the repository, written plainly such as apps", f.field, f.path)
 		}
 	}

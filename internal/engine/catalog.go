@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -128,6 +129,11 @@ func Catalog(ctx context.Context, req CatalogRequest) (*report.Catalog, error) {
 			return nil, usage("--undeployed: %s is what flux bootstrap writes, so a cluster runs this repository: use --cutover", at)
 		}
 	}
+	if isDir {
+		if err := unlisted(dir, CatalogSettings(conf)); err != nil {
+			return nil, err
+		}
+	}
 	plan, problems, err := catalog.Render(files, committed, CatalogSettings(conf), req.Cutover)
 	if err != nil {
 		return nil, err
@@ -142,6 +148,49 @@ func Catalog(ctx context.Context, req CatalogRequest) (*report.Catalog, error) {
 	}
 	out.Written = true
 	return out, nil
+}
+
+// unlisted refuses a repository of whose catalog or output something is not listed, because it is a link, cannot be read, is ignored
+// by git or is another repository: what is not seen would be taken for deleted, or written over.
+func unlisted(dir *source.Dir, s catalog.Settings) error {
+	within := func(p string) bool {
+		for _, d := range []string{s.Dir, s.Apps, s.Clusters} {
+			if p == d || strings.HasPrefix(p, d+"/") || strings.HasPrefix(d, p+"/") {
+				return true
+			}
+		}
+		return false
+	}
+	listed := map[string]bool{}
+	for _, e := range dir.Entries() {
+		listed[e.Path] = true
+		if e.Kind != source.Regular && within(e.Path) {
+			return usage("%s is a %s: the catalog works on files and folders that are in the repository themselves", e.Path, e.Kind)
+		}
+	}
+	for _, p := range dir.Problems() {
+		if within(p.Path) {
+			return usage("%s could not be read (%v), so what the catalog makes is not known", p.Path, p.Err)
+		}
+	}
+	root, err := os.OpenRoot(dir.Root())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), s.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return usage("%s could not be read: %v", s.Dir, err)
+	}
+	for _, e := range entries {
+		if p := s.Dir + "/" + e.Name(); strings.HasSuffix(p, ".yaml") && !e.IsDir() && !listed[p] {
+			return usage("%s is ignored by git, so that other checkouts would not have the app", p)
+		}
+	}
+	return nil
 }
 
 // bootstrapped finds the file that flux bootstrap leaves in an overlay; empty when there is none.
@@ -255,6 +304,17 @@ func place(dir string, changes []catalog.Change) (err error) {
 func staged(dir string, i int) string { return fmt.Sprintf("%s/%d", dir, i) }
 
 func placeOne(root *os.Root, from string, c catalog.Change) error {
+	if err := plainFolders(root, c.Path); err != nil {
+		return err
+	}
+	switch now, err := current(root, c.Path); {
+	case err != nil:
+		return err
+	case c.Old == nil && now != nil:
+		return fmt.Errorf("%s is there and was not seen: git ignores it, or it is in another repository; move it away", c.Path)
+	case c.Old != nil && !bytes.Equal(now, c.Old):
+		return fmt.Errorf("%s changed in the meantime", c.Path)
+	}
 	if c.New == nil {
 		if err := root.Remove(c.Path); err != nil {
 			return err
@@ -271,10 +331,40 @@ func placeOne(root *os.Root, from string, c catalog.Change) error {
 			return err
 		}
 	}
-	if fi, err := root.Lstat(c.Path); err == nil && !fi.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file: remove it", c.Path)
+	if fi, err := root.Lstat(c.Path); err == nil {
+		if err := root.Chmod(from, fi.Mode().Perm()); err != nil {
+			return err
+		}
 	}
 	return root.Rename(from, c.Path)
+}
+
+// plainFolders refuses a path of which a folder is a link: what lies behind it is not the repository's.
+func plainFolders(root *os.Root, p string) error {
+	for d := path.Dir(p); d != "."; d = path.Dir(d) {
+		if fi, err := root.Lstat(d); err == nil && !fi.IsDir() {
+			return fmt.Errorf("%s is no folder of the repository itself", d)
+		}
+	}
+	return nil
+}
+
+// current gives the bytes of a file, never nil for one that is there; nil for one that is not.
+func current(root *os.Root, p string) ([]byte, error) {
+	fi, err := root.Lstat(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !fi.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file: remove it", p)
+	}
+	data, err := root.ReadFile(p)
+	if data == nil {
+		data = []byte{}
+	}
+	return data, err
 }
 
 func undo(root *os.Root, c catalog.Change) {

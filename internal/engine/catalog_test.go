@@ -131,35 +131,23 @@ func TestNewRepository(t *testing.T) {
 	}
 }
 
-// When a file cannot be put into its place, the repository is as it was.
+// When a file cannot be put into its place, the repository is as it was, also where others were in their places already: here one is
+// there that git ignores, so that nobody saw it before.
 func TestNothingHalfWritten(t *testing.T) {
 	dir, _ := started(t)
-	before := contents(t, dir)
 	edit(t, filepath.Join(dir, "catalog/gitea.yaml"), "gitea/gitea:1.25.5", "gitea/gitea:1.25.6")
-	edit(t, filepath.Join(dir, "catalog/status.yaml"), "user: 1000", "user: 1001")
-	before["catalog/gitea.yaml"], before["catalog/status.yaml"] = contents(t, dir)["catalog/gitea.yaml"], contents(t, dir)["catalog/status.yaml"]
-	// A link in the place of the last file that changes: it is not followed, and not replaced.
-	last := filepath.Join(dir, "apps/wave-2/status/deployment.yaml")
-	outside := filepath.Join(t.TempDir(), "outside")
-	if err := os.Rename(last, outside); err != nil {
+	edit(t, filepath.Join(dir, "catalog/status.yaml"), "user: 1000", "user: 1001\nstorage: {data: {mount: /data, size: 1Gi}}")
+	edit(t, filepath.Join(dir, ".gitignore"), "*.agekey", "*.agekey\napps/wave-2/status/storage.yaml")
+	hand := filepath.Join(dir, "apps/wave-2/status/storage.yaml")
+	if err := os.WriteFile(hand, []byte("by hand"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(outside, last); err != nil {
-		t.Skip("no symbolic links here")
-	}
-	was, _ := os.ReadFile(outside)
+	before := contents(t, dir)
 	_, err := engine.Catalog(context.Background(), engine.CatalogRequest{Request: engine.Request{Repo: dir}, Write: true})
-	if err == nil || !strings.Contains(err.Error(), "apps/wave-2/status/deployment.yaml is no regular file") {
+	if err == nil || !strings.Contains(err.Error(), "apps/wave-2/status/storage.yaml is there and was not seen") {
 		t.Fatalf("%v", err)
 	}
-	if now, _ := os.ReadFile(outside); string(now) != string(was) {
-		t.Error("what the link leads to was written")
-	}
-	if err := os.Remove(last); err != nil {
-		t.Fatal(err)
-	}
 	after := contents(t, dir)
-	delete(before, "apps/wave-2/status/deployment.yaml")
 	for p, data := range before {
 		if after[p] != data {
 			t.Errorf("%s was changed", p)
@@ -168,6 +156,72 @@ func TestNothingHalfWritten(t *testing.T) {
 	}
 	for p := range after {
 		t.Errorf("%s was left", p)
+	}
+	if fi, err := os.Stat(hand); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", fi, err)
+	}
+}
+
+// What the catalog works on is in the repository itself, and seen: a link is not followed or replaced, and what is hidden is not taken
+// for deleted.
+func TestCatalogOfWhatIsNotSeen(t *testing.T) {
+	link := func(from, to string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			from, to := filepath.Join(dir, from), filepath.Join(dir, to)
+			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(from, to); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(to, from); err != nil {
+				t.Skip("no symbolic links here")
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		spoil func(*testing.T, string)
+		want  string
+	}{
+		"a file":      {link("apps/wave-2/status/deployment.yaml", "hand/d.yaml"), "apps/wave-2/status/deployment.yaml is a symlink"},
+		"a folder":    {link("apps/wave-0/plex", "hand/plex"), "apps/wave-0/plex is a symlink"},
+		"the catalog": {link("catalog", "hand/catalog"), "catalog is a symlink"},
+		"an app":      {link("catalog/plex.yaml", "hand/plex.yaml"), "catalog/plex.yaml is a symlink"},
+		"above":       {link("clusters", "hand/clusters"), ""},
+		"ignored": {func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, ".gitignore"), "*.agekey", "*.agekey\ncatalog/more.yaml")
+			if err := os.WriteFile(filepath.Join(dir, "catalog/more.yaml"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}, "catalog/more.yaml is ignored by git"},
+		"a mistyped folder": {func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, "tidegate.yaml"), "catalog:\n", "catalog:\n  dir: catalgo\n")
+		}, "all of them would be deleted"},
+		"another output": {func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, "tidegate.yaml"), "catalog:\n", "catalog:\n  apps: workloads\n")
+		}, "every app would change its owner"},
+		"git's folder": {func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, "tidegate.yaml"), "catalog:\n", "catalog:\n  apps: .git\n")
+		}, "is no folder of the repository"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := started(t)
+			c.spoil(t, dir)
+			before := contents(t, dir)
+			r, err := engine.Catalog(context.Background(), engine.CatalogRequest{Request: engine.Request{Repo: dir}, Write: true})
+			said := fmt.Sprint(err)
+			if r != nil {
+				for _, p := range r.Problems {
+					said += p.Message
+				}
+			}
+			if err == nil && (len(r.Problems) == 0 || r.Written) || !strings.Contains(said, c.want) {
+				t.Errorf("%s", said)
+			}
+			if fmt.Sprint(contents(t, dir)) != fmt.Sprint(before) {
+				t.Error("the repository was changed")
+			}
+		})
 	}
 }
 

@@ -84,7 +84,7 @@ func below(tree *object.Tree, top, dir string) (*object.Tree, error) {
 		return nil, err
 	}
 	rel, err := filepath.Rel(top, abs)
-	if err != nil || rel == "." || strings.HasPrefix(rel, "..") {
+	if err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {
 		return tree, err
 	}
 	sub, err := tree.Tree(filepath.ToSlash(rel))

@@ -136,8 +136,10 @@ func TestEncrypted(t *testing.T) {
 	}
 	for want, text := range map[string]string{
 		"it is not encrypted":                            "apiVersion: v1\nkind: Secret\nmetadata: {name: b-admin, namespace: b}\ndata: {a: eA==}\n",
-		`its namespace is "c", and the app's is b`:       "apiVersion: v1\nkind: Secret\nmetadata: {name: b-admin, namespace: c}\nsops: {mac: x}\n",
-		`it is "Secret" "other", and not Secret b-admin`: "apiVersion: v1\nkind: Secret\nmetadata: {name: other, namespace: b}\nsops: {mac: x}\n",
+		`its namespace is "c", and the app's is b`:       "apiVersion: v1\nkind: Secret\nmetadata: {name: b-admin, namespace: c}\nsops: {mac: \"ENC[x]\"}\n",
+		`it is "Secret" "other", and not Secret b-admin`: "apiVersion: v1\nkind: Secret\nmetadata: {name: other, namespace: b}\nsops: {mac: \"ENC[x]\"}\n",
+		"it is not encrypted, and git":                   "apiVersion: v1\nkind: Secret\nmetadata: {name: b-admin, namespace: b}\ndata: {a: eA==}\nsops: {}\n",
+		"it holds more than one document":                "apiVersion: v1\nkind: Secret\nmetadata: {name: b-admin, namespace: b}\nsops: {mac: \"ENC[x]\"}\n---\ndata: {a: eA==}\n",
 		"it is no YAML":                                  "{",
 	} {
 		files["catalog/b/b-admin.sops.yaml"] = text
@@ -145,6 +147,12 @@ func TestEncrypted(t *testing.T) {
 		if err != nil || len(problems) != 1 || !strings.Contains(problems[0].Message, want) {
 			t.Errorf("want %q: %+v %v", want, problems, err)
 		}
+	}
+	gone := out.with(nil)
+	delete(gone, "catalog/b/b-admin.sops.yaml")
+	p, problems, err := catalog.Render(gone, gone, settings, false)
+	if err != nil || len(p.Changes) > 0 || len(problems) != 1 || !strings.Contains(problems[0].Message, "apps/wave-0/b/b-admin.sops.yaml is a copy of it") {
+		t.Errorf("the source is gone: %+v %v", problems, err)
 	}
 	example := out["catalog/b/b-admin.sops.yaml.example"]
 	if !strings.Contains(example, "name: b-admin\n  namespace: b\n") || !strings.Contains(example, "  # text\n  a: cmVwbGFjZS1tZQ==\n") {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	yaml3 "go.yaml.in/yaml/v3"
@@ -42,6 +43,11 @@ func decode(file string, data []byte) (*App, []Problem) {
 		d.add(nil, "the file is no UTF-8 text", "")
 		return nil, d.problems
 	}
+	if p, why := raw(data); why != "" {
+		p.File = file
+		d.problems = append(d.problems, Problem{Place: p, Message: "the file " + why, Fix: "take it out, or write it as an escape in double quotes where it is meant"})
+		return nil, d.problems
+	}
 	dec := yaml3.NewDecoder(bytes.NewReader(data))
 	var doc yaml3.Node
 	if err := safely(func() error { return dec.Decode(&doc) }); err != nil {
@@ -60,12 +66,47 @@ func decode(file string, data []byte) (*App, []Problem) {
 	}
 	root := doc.Content[0]
 	a := &App{File: file, places: d.places}
+	if long := tooLong(root); long != nil {
+		d.add(long, fmt.Sprintf("it has %d entries, and a catalog file at most %d", len(long.Content), maxEntries), "an app is described by a few lines")
+		return nil, d.problems
+	}
 	if root.Kind != yaml3.MappingNode {
 		d.add(root, fmt.Sprintf("an app is a mapping of fields, and this is %s", kindOf(root)), "tidegate catalog add NAME writes one to start from")
 		return nil, d.problems
 	}
 	d.mapping(root, reflect.ValueOf(a).Elem(), "")
 	return a, d.problems
+}
+
+// maxEntries bounds each list and mapping: what belongs to an app is counted on fingers, and checks compare all with all.
+const maxEntries = 1000
+
+func tooLong(n *yaml3.Node) *yaml3.Node {
+	if len(n.Content) > 2*maxEntries || n.Kind == yaml3.SequenceNode && len(n.Content) > maxEntries {
+		return n
+	}
+	for _, c := range n.Content {
+		if long := tooLong(c); long != nil {
+			return long
+		}
+	}
+	return nil
+}
+
+// raw finds the first character of a file that readers of YAML disagree about, or refuse without saying where.
+func raw(data []byte) (at model.Place, why string) {
+	line, column := 1, 1
+	for i, r := range string(data) {
+		if r != '\n' && !(r == '\r' && strings.HasPrefix(string(data[i+1:min(i+2, len(data))]), "\n")) && !(r == 0xfeff && i == 0) {
+			if why := unfit(string(r), true); why != "" {
+				return model.Place{Line: line, Column: column}, why
+			}
+		}
+		if column++; r == '\n' {
+			line, column = line+1, 1
+		}
+	}
+	return at, ""
 }
 
 // safely turns a panic of the YAML library into an error.
@@ -139,6 +180,7 @@ type field struct {
 	name                string
 	key, scalar, needed bool
 	number              bool // a number is as good as its text
+	lines               bool // it may be several lines
 	example, doc        string
 	enum                []string
 }
@@ -151,7 +193,7 @@ func fieldsOf(t reflect.Type) (out []field) {
 			continue
 		}
 		name, flag, _ := strings.Cut(tag, ",")
-		fl := field{index: i, name: name, key: flag == "key", scalar: flag == "scalar", needed: f.Tag.Get("need") == "yes", number: f.Tag.Get("number") == "yes", example: f.Tag.Get("example"), doc: f.Tag.Get("doc")}
+		fl := field{index: i, name: name, key: flag == "key", scalar: flag == "scalar", needed: f.Tag.Get("need") == "yes", number: f.Tag.Get("number") == "yes", lines: f.Tag.Get("lines") == "yes", example: f.Tag.Get("example"), doc: f.Tag.Get("doc")}
 		if e := f.Tag.Get("enum"); e != "" {
 			fl.enum = strings.Split(e, ",")
 		}
@@ -173,8 +215,12 @@ func keyed(t reflect.Type) bool {
 	return false
 }
 
+// join leads from a field to one within it. A name with a dot in it cannot be taken for two.
 func join(at, name string) string {
-	if at == "" {
+	switch {
+	case strings.ContainsAny(name, ".[]\"") && at != "":
+		return at + "[" + strconv.Quote(name) + "]"
+	case at == "":
 		return name
 	}
 	return at + "." + name
@@ -209,7 +255,7 @@ func (d *decoder) value(n *yaml3.Node, v reflect.Value, f field, at string) {
 		}
 		for i, c := range n.Content {
 			e := reflect.New(t.Elem()).Elem()
-			d.value(c, e, field{name: f.name}, fmt.Sprintf("%s[%d]", at, i))
+			d.value(c, e, field{name: f.name, lines: f.lines}, fmt.Sprintf("%s[%d]", at, i))
 			v.Set(reflect.Append(v, e))
 		}
 	default:
@@ -255,6 +301,9 @@ func (d *decoder) named(n *yaml3.Node, v reflect.Value, f field, at string) {
 	d.unique(n, at)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, val := n.Content[i], n.Content[i+1]
+		if k.Kind != yaml3.ScalarNode || unfit(k.Value, false) != "" {
+			continue // unique has said so
+		}
 		e := reflect.New(v.Type().Elem()).Elem()
 		for _, ef := range fieldsOf(e.Type()) {
 			if ef.key {
@@ -278,6 +327,11 @@ func scalarExample(t reflect.Type) string {
 }
 
 func (d *decoder) unique(n *yaml3.Node, at string) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if why := unfit(n.Content[i].Value, false); why != "" || n.Content[i].Kind != yaml3.ScalarNode {
+			d.add(n.Content[i], join(at, quoteKey(n.Content[i].Value))+" is no name that a field can have", "write a plain text")
+		}
+	}
 	seen := map[string]*yaml3.Node{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
@@ -298,6 +352,8 @@ func (d *decoder) mapping(n *yaml3.Node, v reflect.Value, at string) {
 		k, val := n.Content[i], n.Content[i+1]
 		f, ok := find(fields, k.Value)
 		switch {
+		case k.Kind != yaml3.ScalarNode, unfit(k.Value, false) != "":
+			continue
 		case !ok:
 			have[d.unknown(k, fields, at)] = true // that one is not missing, but misspelt
 			continue
@@ -369,6 +425,10 @@ func (d *decoder) scalar(n *yaml3.Node, v reflect.Value, f field, at string) {
 			d.wrong(n, f, at, want)
 			return
 		}
+		if why := unfit(n.Value, f.lines); why != "" {
+			d.add(n, at+" "+why, "")
+			return
+		}
 		if len(f.enum) > 0 && !slices.Contains(f.enum, n.Value) {
 			d.add(n, fmt.Sprintf("%s is %s", at, quote(n.Value)), "write one of "+strings.Join(f.enum, ", "))
 			return
@@ -388,6 +448,23 @@ func (d *decoder) scalar(n *yaml3.Node, v reflect.Value, f field, at string) {
 		}
 		v.SetBool(strings.EqualFold(n.Value, "true"))
 	}
+}
+
+// unfit says what of a text would not arrive as it is written, or makes of a comment something else: what YAML cannot hold or takes
+// for the end of a line. lines: several lines are allowed.
+func unfit(s string, lines bool) string {
+	for _, r := range s {
+		switch {
+		case r == '\n' && lines, r == '\t':
+		case r == '\n':
+			return "has several lines"
+		case r == '\r', r == 0x85, r == 0x2028, r == 0x2029:
+			return fmt.Sprintf("holds the line break U+%04X, which YAML and programs read differently", r)
+		case unicode.IsControl(r), r == 0xfeff, r == 0xfffe, r == 0xffff, unicode.Is(unicode.Cs, r):
+			return fmt.Sprintf("holds the character U+%04X, which YAML cannot hold as it is", r)
+		}
+	}
+	return ""
 }
 
 // nearest is the name that a mistyped one most likely means; empty when none is near.

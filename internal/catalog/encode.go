@@ -117,6 +117,12 @@ func prune(v any) any {
 	return v
 }
 
+// fragile is a text that stands safely in quotes alone: of several lines, of which one begins with a tab or the first with a
+// blank, or that ends in blanks (a block's indentation is told from its first line).
+func fragile(s string) bool {
+	return strings.Contains(s, "\n") && (s[0] == ' ' || s[0] == '\t' || s[0] == '\n' || strings.Contains(s, "\n\t") || strings.Contains(s, "\t\n") || strings.Contains(s, " \n"))
+}
+
 // plain is a text that no YAML takes for anything else, but for words; to find that out otherwise costs a whole encoder.
 var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
 
@@ -176,8 +182,8 @@ func nodeOf(v any, in string) *yaml3.Node {
 		if plain.MatchString(v) && !words[strings.ToLower(v)] {
 			return n
 		}
-		if err := n.Encode(v); err != nil {
-			n.SetString(v)
+		if err := n.Encode(v); err != nil || fragile(v) {
+			*n = yaml3.Node{Kind: yaml3.ScalarNode, Tag: "!!str", Value: v, Style: yaml3.DoubleQuotedStyle}
 		}
 		return n
 	case bool:

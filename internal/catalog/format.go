@@ -26,10 +26,10 @@ const APIVersion = "tidegate.dev/v1alpha1"
 type App struct {
 	APIVersion string `yaml:"apiVersion" need:"yes" example:"tidegate.dev/v1alpha1" doc:"The version of this format."`
 	Name       string `yaml:"name" need:"yes" example:"nextcloud" doc:"The app's name, as the file is called: a DNS label. Its namespace, Deployment, Service and folder are called so."`
-	About      string `yaml:"about" example:"Files and calendars." doc:"What a reader of the manifests should know; becomes a comment on the Deployment."`
+	About      string `yaml:"about" lines:"yes" example:"Files and calendars." doc:"What a reader of the manifests should know; becomes a comment on the Deployment."`
 
 	Image     string     `yaml:"image" need:"yes" example:"docker.io/library/nextcloud:34.0.3" doc:"The container's image, with a tag or a digest."`
-	Args      []string   `yaml:"args" example:"[server]" doc:"Arguments of the image's entrypoint."`
+	Args      []string   `yaml:"args" lines:"yes" example:"[server]" doc:"Arguments of the image's entrypoint."`
 	Env       []Variable `yaml:"env" example:"{TZ: Etc/UTC}" doc:"Environment variables by name, in this order."`
 	Ports     []Port     `yaml:"ports" need:"yes" example:"{http: 8080}" doc:"The container's ports by name; each is a port of the Service too."`
 	Probe     *Probe     `yaml:"probe" need:"yes" example:"{path: /healthz, port: http}" doc:"How to see that the app can serve."`
@@ -59,7 +59,7 @@ type App struct {
 // Variable is an environment variable. A text is its value.
 type Variable struct {
 	Name     string `yaml:",key"`
-	Value    string `yaml:",scalar" doc:"The value."`
+	Value    string `yaml:",scalar" lines:"yes" doc:"The value."`
 	Secret   string `yaml:"secret" example:"nextcloud-admin" doc:"The Secret that holds the value, one of secrets."`
 	Key      string `yaml:"key" example:"password" doc:"The key in that Secret."`
 	Database string `yaml:"database" enum:"host,name,username,password" example:"password" doc:"A value of the app's database: host, name, username or password."`
@@ -108,7 +108,7 @@ type Local struct {
 // Content is a file in the container. A text is its content.
 type Content struct {
 	Path string `yaml:",key"`
-	Text string `yaml:",scalar" need:"yes" example:"key: value" doc:"The file's content."`
+	Text string `yaml:",scalar" lines:"yes" need:"yes" example:"key: value" doc:"The file's content."`
 }
 
 // Database is the app's PostgreSQL cluster.
@@ -146,7 +146,7 @@ type Login struct {
 // Secret is an encrypted Secret.
 type Secret struct {
 	Name  string `yaml:",key"`
-	About string `yaml:"about" example:"The first administrator." doc:"What it is for."`
+	About string `yaml:"about" lines:"yes" example:"The first administrator." doc:"What it is for."`
 	Keys  []Key  `yaml:"keys" need:"yes" example:"{password: a password}" doc:"Its keys, and what goes into each."`
 }
 

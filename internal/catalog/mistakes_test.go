@@ -31,6 +31,14 @@ func TestMistakes(t *testing.T) {
 		"a namespace":      {strings.Replace(app("x"), "name: x", "name: longhorn-system", 1), `2:1 the namespace longhorn-system is made by platform/longhorn/namespace.yaml already, and would have two owners`},
 		"digit":            {strings.Replace(app("x"), "name: x", "name: 9a", 1), `2:1 the name "9a" is no DNS label that a Service can have \| .*such as a`},
 		"limit":            {strings.Replace(app("x"), "memory: 64Mi", "memory: 64Mi, memoryLimit: 32Mi", 1), `6:37 the limit 32Mi is below the 64Mi that are reserved`},
+		"line break":       {app("x", `about: "x\rkind: Evil"`), `7:8 about holds the line break U\+000D`},
+		"control":          {app("x", `env: {A: "a\x7f"}`), `7:10 env.A holds the character U\+007F`},
+		"several lines":    {app("x", `route: {host: "a\nb", port: http}`), `7:15 route.host has several lines`},
+		"name":             {app("x", `env: {"a\nb": c}`), `7:7 .* is no name that a field can have`},
+		"host with blanks": {app("x", `route: {host: "${A} <!-- catalog: end -->", port: http}`), `7:9 .* is no host name`},
+		"many":             {app("x", "needs: ["+strings.Repeat("a, ", 1001)+"a]"), `7:8 it has 1002 entries`},
+		"files' volume":    {app("x", "storage: {catalog-files: {mount: /d, size: 1Gi}}", "files: {/a: b}"), `7:11 the volume of files is called so`},
+		"dot":              {app("x", "storage: {data: {mount: /d, size: 5Xi}}", "env: {A.B: c}", "files: {/a.b: c}"), `7:29 storage.data.size is "5Xi"`},
 		"version":          {strings.Replace(app("x"), "v1alpha1", "v9", 1), `1:1 apiVersion is "tidegate.dev/v9"`},
 		"no tag":           {strings.Replace(app("x"), "x:1.0", "x", 1), `3:1 "example.net/x" has no tag`},
 		"latest":           {strings.Replace(app("x"), "x:1.0", "x:latest", 1), `3:1 .*another image tomorrow`},
@@ -88,6 +96,7 @@ func TestMistakes(t *testing.T) {
 // Apps that share what only one can have, and circles of several, are told at the second one.
 func TestTogether(t *testing.T) {
 	for name, c := range map[string]struct{ archive, want string }{
+		"volume":  {"-- catalog/a.yaml --\n" + app("a", "storage: {b-c: {mount: /d, size: 1Gi, local: {path: /d, node: n}}}") + "-- catalog/a-b.yaml --\n" + app("a-b", "storage: {c: {mount: /d, size: 1Gi, local: {path: /d, node: n}}}"), `catalog/a.yaml:7:11 the volume a-b-c is also that of a-b (catalog/a-b.yaml:7)`},
 		"host":    {"-- catalog/a.yaml --\n" + app("a", "route: {host: x.example.net, port: http}") + "-- catalog/b.yaml --\n" + app("b", "route: {host: x.example.net, port: http}"), `catalog/b.yaml:7:9 the host x.example.net is also that of a (catalog/a.yaml:7)`},
 		"address": {"-- catalog/a.yaml --\n" + app("a", "l4: {address: \"${VIP}\", ports: [http]}") + "-- catalog/b.yaml --\n" + app("b", "l4: {address: \"${VIP}\", ports: [http]}"), `catalog/b.yaml:7:6 the address ${VIP} is also that of a (catalog/a.yaml:7)`},
 		"circle":  {"-- catalog/a.yaml --\n" + app("a", "needs: [b]") + "-- catalog/b.yaml --\n" + app("b", "needs: [c]") + "-- catalog/c.yaml --\n" + app("c", "needs: [a]"), `catalog/c.yaml:7:9 apps need each other in a circle, so that none could be first: a needs b needs c needs a`},

@@ -94,7 +94,7 @@ const sealed = `apiVersion: v1
 kind: Secret
 metadata: {name: NAME, namespace: APP}
 data: {a: "ENC[x]"}
-sops: {mac: x}
+sops: {mac: "ENC[x]"}
 `
 
 // shop is a repository in which b needs nothing, and keeps a database, a volume and a Secret.

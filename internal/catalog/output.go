@@ -86,6 +86,9 @@ func (m *maker) app(out *Output, dir string) (problems []Problem) {
 		out.Files[path.Join(m.c.Settings.Dir, m.a.Name, file+".example")] = m.example(s)
 		data, at, err := m.c.own(m.a, file)
 		switch {
+		case missing(err) && m.c.copied(path.Join(dir, file)):
+			problems = append(problems, Problem{Place: model.Place{File: at, Line: 1, Column: 1}, Message: fmt.Sprintf("it is gone, and %s is a copy of it", path.Join(dir, file)),
+				Fix: fmt.Sprintf("cp %s %s, or take the Secret out of %s", path.Join(dir, file), at, m.a.File)})
 		case missing(err):
 			out.Missing = append(out.Missing, MissingSecret{App: m.a.Name, Path: at, Example: at + ".example"})
 		case err != nil:
@@ -135,6 +138,12 @@ func (m *maker) kustomization(resources []string) object {
 	return object{value: k, comment: heldComment}
 }
 
+// copied tells whether an encrypted file of the output is there.
+func (c *Catalog) copied(at string) bool {
+	_, err := c.files.ReadFile(at)
+	return err == nil
+}
+
 // secretFile refuses an encrypted file that is not encrypted, or another's.
 func (m *maker) secretFile(s Secret, at string, data []byte) (out []Problem) {
 	bad := func(message, fix string) {
@@ -143,14 +152,17 @@ func (m *maker) secretFile(s Secret, at string, data []byte) (out []Problem) {
 	var o struct {
 		metav1.TypeMeta   `json:",inline"`
 		metav1.ObjectMeta `json:"metadata"`
-		SOPS              map[string]any `json:"sops"`
+		Data, StringData  map[string]any
+		SOPS              struct{ MAC string }
 	}
 	if err := safely(func() error { return yaml.Unmarshal(data, &o) }); err != nil {
 		bad("it is no YAML", "make it anew from the .example beside it")
 		return out
 	}
 	switch {
-	case o.SOPS == nil:
+	case bytes.Contains(data, []byte("\n---")) || bytes.Contains(data, []byte("\n...")):
+		bad("it holds more than one document", "one Secret, one file")
+	case !strings.HasPrefix(o.SOPS.MAC, "ENC[") || !sealed(o.Data) || !sealed(o.StringData):
 		bad("it is not encrypted, and git would keep what it holds for good", "sops --encrypt --in-place "+at)
 	case o.Kind != "Secret" || o.Name != s.Name:
 		bad(fmt.Sprintf("it is %s %s, and not Secret %s", quote(o.Kind), quote(o.Name), s.Name), "make it anew from the .example beside it")
@@ -158,6 +170,16 @@ func (m *maker) secretFile(s Secret, at string, data []byte) (out []Problem) {
 		bad(fmt.Sprintf("its namespace is %s, and the app's is %s", quote(o.Namespace), m.a.Name), "correct metadata.namespace, which is not encrypted")
 	}
 	return out
+}
+
+// sealed tells whether all values are encrypted.
+func sealed(values map[string]any) bool {
+	for _, v := range values {
+		if s, ok := v.(string); !ok || s != "" && !strings.HasPrefix(s, "ENC[") { // sops leaves an empty text as it is
+			return false
+		}
+	}
+	return true
 }
 
 // wave writes a wave's own files: the list of its apps, and its Kustomization in the graph.

@@ -38,7 +38,7 @@ resources: {cpu: 50m, memory: 64Mi, memoryLimit: 256Mi}
 #   TZ: Etc/UTC
 
 # The name under which the shared Gateway serves it.
-route: {host: NAME.DOMAIN, port: http}
+route: {host: "NAME.DOMAIN", port: http}
 # An address of its own on the LAN; the knob belongs into cluster-vars.
 # l4: {address: "${TOKEN_L4_VIP}", ports: [http]}
 

@@ -105,7 +105,7 @@ func (k *check) container() {
 		k.bad("ports", "ports is empty", "an app serves something: write its port, such as {http: 8080}")
 	}
 	for _, p := range a.Ports {
-		at := "ports." + p.Name
+		at := join("ports", p.Name)
 		if msgs := validation.IsValidPortName(p.Name); len(msgs) > 0 {
 			k.bad(at, quote(p.Name)+" is no name of a port", "at most 15 small letters, digits and dashes, with a letter among them")
 		}
@@ -155,7 +155,7 @@ func (k *check) container() {
 }
 
 func (k *check) variable(e Variable) {
-	at := "env." + e.Name
+	at := join("env", e.Name)
 	if msgs := validation.IsEnvVarName(e.Name); len(msgs) > 0 {
 		k.bad(at, quote(e.Name)+" is no name of an environment variable", "write letters, digits and _")
 	}
@@ -258,6 +258,9 @@ func (k *check) number(at, text string, least, most int) {
 func (k *check) network() {
 	a := k.a
 	if r := a.Route; r != nil {
+		if strings.ContainsAny(r.Host, " \t|<>\"'`") {
+			k.bad("route.host", quote(r.Host)+" is no host name", "write a name, with ${TOKEN}s in it where environments differ")
+		}
 		if r.Host != "" && !hasToken(r.Host) && len(validation.IsDNS1123Subdomain(r.Host)) > 0 {
 			k.bad("route.host", quote(r.Host)+" is no host name", "write a name such as "+label(a.Name)+".home.example.net, without scheme or path")
 		}
@@ -290,7 +293,7 @@ func (k *check) network() {
 func (k *check) secrets() {
 	a := k.a
 	for _, s := range a.Secrets {
-		at := "secrets." + s.Name
+		at := join("secrets", s.Name)
 		if len(validation.IsDNS1123Subdomain(s.Name)) > 0 {
 			k.bad(at, quote(s.Name)+" is no name of a Secret", "write small letters, digits and dashes")
 			continue
@@ -300,7 +303,7 @@ func (k *check) secrets() {
 		}
 		for _, key := range s.Keys {
 			if len(validation.IsConfigMapKey(key.Name)) > 0 {
-				k.bad(at+".keys."+key.Name, quote(key.Name)+" is no key of a Secret", "write letters, digits, '-', '_' and '.'")
+				k.bad(join(at+".keys", key.Name), quote(key.Name)+" is no key of a Secret", "write letters, digits, '-', '_' and '.'")
 			}
 		}
 		if s.Name == a.Name+"-oidc" && a.Login != nil || s.Name == a.Name+"-db-s3" && a.Database != nil {

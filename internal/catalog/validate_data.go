@@ -1,8 +1,12 @@
 package catalog
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,9 +29,12 @@ func (k *check) volumes() {
 		}
 	}
 	for _, v := range a.Storage {
-		at := "storage." + v.Name
+		at := join("storage", v.Name)
 		if len(validation.IsDNS1123Label(v.Name)) > 0 || len(v.Name) > 20 {
 			k.bad(at, quote(v.Name)+" is no name of a volume", "write at most 20 small letters, digits and dashes")
+		}
+		if v.Name == filesVolume && len(a.Files) > 0 {
+			k.bad(at, "the volume of files is called so", "give it another name")
 		}
 		mount(at+".mount", v.Mount)
 		k.quantity(at+".size", v.Size)
@@ -52,7 +59,7 @@ func (k *check) volumes() {
 	}
 	keys := map[string]string{}
 	for _, f := range a.Files {
-		at := "files." + f.Path
+		at := join("files", f.Path)
 		mount(at, f.Path)
 		if other, ok := keys[path.Base(f.Path)]; ok {
 			k.bad(at, "its name is also that of "+other, "files of one app have names of their own")
@@ -105,6 +112,8 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
+var manifestName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*\.yaml$`)
+
 // manifests reads the app's own manifests: each must be objects of the app's namespace.
 func (k *check) manifests() {
 	taken := map[string]bool{}
@@ -112,7 +121,7 @@ func (k *check) manifests() {
 		at := fmt.Sprintf("manifests[%d]", i)
 		where := path.Join(k.c.Settings.Dir, k.a.Name, name)
 		switch {
-		case strings.Contains(name, "/") || path.Ext(name) != ".yaml" || strings.HasSuffix(name, ".sops.yaml"):
+		case !manifestName.MatchString(name) || strings.HasSuffix(name, ".sops.yaml"):
 			k.bad(at, quote(name)+" is no name of a manifest", "write the name of a .yaml file in "+path.Join(k.c.Settings.Dir, k.a.Name)+"; encrypted ones belong under secrets")
 			continue
 		case reserved[name] || taken[name]:
@@ -133,12 +142,47 @@ func (k *check) manifests() {
 			k.bad(at, where+" is larger than 1 MiB", "")
 			continue
 		}
-		var n yaml3.Node
-		if err := safely(func() error { return yaml3.Unmarshal(data, &n) }); err != nil {
-			line, msg := yamlError(err)
-			k.bad(at, fmt.Sprintf("%s:%d is no YAML: %s", where, line, msg), "")
+		if line, why := objectsOf(data); why != "" {
+			k.bad(at, fmt.Sprintf("%s:%d: %s", where, line, why), "it is put among the app's manifests as it is, and has to build there")
 		}
 	}
+}
+
+// objectsOf says what keeps a file from being Kubernetes objects, and where; empty when nothing does.
+func objectsOf(data []byte) (line int, why string) {
+	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) || bytes.HasPrefix(data, []byte("%")) {
+		return 1, "it begins with a byte order mark or a directive, before which no comment can stand"
+	}
+	dec := yaml3.NewDecoder(bytes.NewReader(data))
+	for n := 0; ; n++ {
+		var doc yaml3.Node
+		err := safely(func() error { return dec.Decode(&doc) })
+		switch {
+		case errors.Is(err, io.EOF) && n == 0:
+			return 1, "it is empty"
+		case errors.Is(err, io.EOF):
+			return 0, ""
+		case err != nil:
+			line, msg := yamlError(err)
+			return line, "it is no YAML: " + msg
+		}
+		var o struct {
+			APIVersion string `yaml:"apiVersion"`
+			Kind       string
+			Metadata   struct{ Name string }
+		}
+		if doc.Decode(&o) != nil || o.APIVersion == "" || o.Kind == "" || o.Metadata.Name == "" {
+			return lineOf(&doc), "a document has no apiVersion, kind or metadata.name"
+		}
+	}
+}
+
+// lineOf is where a document's content begins.
+func lineOf(doc *yaml3.Node) int {
+	if len(doc.Content) > 0 {
+		return max(doc.Content[0].Line, 1)
+	}
+	return max(doc.Line, 1)
 }
 
 // reserved are the names of the files that are made of the format.

@@ -15,6 +15,7 @@ func (c *Catalog) waves(broken bool) (out []Problem) {
 	const busy = -1
 	state := map[string]int{} // wave + 2, or busy
 	var trail []string
+	circles := 0
 	var visit func(a *App) int
 	visit = func(a *App) int {
 		switch s := state[a.Name]; {
@@ -32,9 +33,12 @@ func (c *Catalog) waves(broken bool) (out []Problem) {
 				continue
 			}
 			if state[n] == busy {
+				if circles++; circles > maxCircles {
+					continue
+				}
 				circle := append(slices.Clone(trail[slices.Index(trail, n):]), n)
 				out = append(out, Problem{Place: a.place(fmt.Sprintf("needs[%d]", i)),
-					Message: "apps need each other in a circle, so that none could be first: " + strings.Join(circle, " needs "),
+					Message: "apps need each other in a circle, so that none could be first: " + chain(circle),
 					Fix:     "take one of these needs away"})
 				continue
 			}
@@ -57,6 +61,17 @@ func (c *Catalog) waves(broken bool) (out []Problem) {
 		visit(a)
 	}
 	return out
+}
+
+// maxCircles bounds the circles that are told: mending these changes the others.
+const maxCircles = 10
+
+// chain writes a circle, cut where it is long.
+func chain(names []string) string {
+	if n := len(names); n > 12 {
+		names = slices.Concat(names[:6], []string{fmt.Sprintf("… (%d more)", n-11)}, names[n-5:])
+	}
+	return strings.Join(names, " needs ")
 }
 
 // Needs is what an app needs, with what follows from its fields.
@@ -117,6 +132,11 @@ func (c *Catalog) unique() (out []Problem) {
 		hold(a, "the name", a.Name, "name", "each app has a name of its own")
 		if a.Route != nil {
 			hold(a, "the host", strings.ToLower(strings.TrimSuffix(a.Route.Host, ".")), "route.host", "the Gateway serves a host from one app: give one of them another")
+		}
+		for _, v := range a.Storage {
+			if v.Local != nil {
+				hold(a, "the volume", a.Name+"-"+v.Name, join("storage", v.Name), "volumes of nodes are the cluster's, and called by app and name: give one of them another")
+			}
 		}
 		if a.L4 != nil {
 			hold(a, "the address", a.L4.Address, "l4.address", "each L4 Service has an address of its own: make another knob")

@@ -220,13 +220,16 @@ func (m *maker) mounts(pod *corev1.PodSpec, container *corev1.Container) {
 	if len(m.a.Files) == 0 {
 		return
 	}
-	const files = "catalog-files"
+	const files = filesVolume
 	for _, f := range m.a.Files {
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: files, MountPath: f.Path, SubPath: path.Base(f.Path), ReadOnly: true})
 	}
 	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: files, VolumeSource: corev1.VolumeSource{
 		ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: m.a.Name + "-files"}}}})
 }
+
+// filesVolume is the volume of an app's files.
+const filesVolume = "catalog-files"
 
 func (m *maker) claim(v Volume) string { return m.a.Name + "-" + v.Name }
 

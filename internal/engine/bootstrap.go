@@ -3,8 +3,10 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"filippo.io/age"
 	sigsyaml "sigs.k8s.io/yaml"
@@ -38,7 +40,7 @@ func (b *bootstrap) report() (*report.Bootstrap, error) {
 		if len(c.CRDs) > 0 {
 			text := "These are looked for when the network starts: " + strings.Join(c.CRDs, ", ") + "."
 			if c.CRDsFrom != "" {
-				b.step("CustomResourceDefinitions", text, "kubectl apply --server-side -f "+c.CRDsFrom)
+				b.step("CustomResourceDefinitions", text, "kubectl apply --server-side -f "+shell(c.CRDsFrom))
 			} else {
 				b.step("CustomResourceDefinitions", text+" Nothing in "+config.FileName+" says where they come from (bootstrap.crdsFrom).")
 			}
@@ -51,12 +53,23 @@ func (b *bootstrap) report() (*report.Bootstrap, error) {
 		for _, s := range c.Secrets {
 			ns, secret, _ := strings.Cut(s, "/")
 			b.step("Secret "+s, "The private key that opens what is encrypted. The data key must end in .agekey, or Flux ignores it. Keep a copy off the cluster.",
-				"kubectl create namespace "+ns, fmt.Sprintf("kubectl -n %s create secret generic %s --from-file=age.agekey=KEY-FILE", ns, secret))
+				"kubectl create namespace "+shell(ns), fmt.Sprintf("kubectl -n %s create secret generic %s --from-file=age.agekey=KEY-FILE", shell(ns), shell(secret)))
 		}
 	}
 	b.flux()
 	b.notes(&conf)
 	return &b.out, nil
+}
+
+// unquoted is a word that a shell takes as it is.
+var unquoted = regexp.MustCompile(`^[A-Za-z0-9@%+=:,./_-]+$`)
+
+// shell quotes a word that comes from a repository, since commands are printed to be pasted.
+func shell(word string) string {
+	if unquoted.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // notes says what a cluster should not be brought up with.
@@ -120,6 +133,10 @@ func (b *bootstrap) network(conf *config.Config) error {
 			b.out.Problems = append(b.out.Problems, fmt.Sprintf("nobody has decided %s of %s, and %s needs it", seg.Name, b.env.Name, c.Values))
 		}
 	}
+	if i := strings.IndexFunc(res.Text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' }); i >= 0 {
+		b.out.Problems = append(b.out.Problems, fmt.Sprintf("%s holds a control character, which a terminal would obey", c.Values))
+		res.Text = ""
+	}
 	b.out.Values, b.out.ValuesFile = res.Text, c.Values
 	release := b.object(objectName(c.Mirrors))
 	chart, version, repo := "CHART", "VERSION", "REPOSITORY"
@@ -139,12 +156,12 @@ func (b *bootstrap) network(conf *config.Config) error {
 	} else {
 		b.out.Problems = append(b.out.Problems, fmt.Sprintf("%s, which bootstrap.cilium.mirrors names, is not rendered in %s", c.Mirrors, b.env.Name))
 	}
-	install := fmt.Sprintf("helm install %s %s --repo %s --version %s -n %s -f %s-values.yaml", ref.Name, chart, repo, version, ref.Namespace, ref.Name)
+	install := fmt.Sprintf("helm install %s %s --repo %s --version %s -n %s -f %s-values.yaml", shell(ref.Name), shell(chart), shell(repo), shell(version), shell(ref.Namespace), shell(ref.Name))
 	if strings.HasPrefix(repo, "oci://") {
-		install = fmt.Sprintf("helm install %s %s/%s --version %s -n %s -f %s-values.yaml", ref.Name, strings.TrimSuffix(repo, "/"), chart, version, ref.Namespace, ref.Name)
+		install = fmt.Sprintf("helm install %s %s --version %s -n %s -f %s-values.yaml", shell(ref.Name), shell(strings.TrimSuffix(repo, "/")+"/"+chart), shell(version), shell(ref.Namespace), shell(ref.Name))
 	}
 	b.step("Network", fmt.Sprintf("Flux adopts the release %s from here on. Its values are those of %s, with %s's knobs in them.", ref.Name, c.Values, b.env.Name),
-		fmt.Sprintf("tidegate bootstrap %s --values > %s-values.yaml", b.env.Name, ref.Name), install, "kubectl -n "+ref.Namespace+" rollout status daemonset/"+ref.Name)
+		fmt.Sprintf("tidegate bootstrap %s --values > %s-values.yaml", shell(b.env.Name), shell(ref.Name)), install, "kubectl -n "+shell(ref.Namespace)+" rollout status "+shell("daemonset/"+ref.Name))
 	return nil
 }
 
@@ -214,5 +231,5 @@ func (b *bootstrap) flux() {
 	if strings.HasPrefix(url, "http://") {
 		more += " --allow-insecure-http"
 	}
-	b.step("Flux", say, "flux check --pre", fmt.Sprintf("flux bootstrap git --url=%s --branch=%s --path=%s%s", url, branch, b.env.Entry, more), "flux get kustomizations --watch")
+	b.step("Flux", say, "flux check --pre", fmt.Sprintf("flux bootstrap git --url=%s --branch=%s --path=%s%s", shell(url), shell(branch), shell(b.env.Entry), more), "flux get kustomizations --watch")
 }

@@ -78,12 +78,15 @@ func New(files map[string][]byte, v Values) (map[string][]byte, error) {
 	return out, nil
 }
 
+// plainURL is a URL that stands in YAML and in a shell as it is.
+var plainURL = regexp.MustCompile(`^[A-Za-z0-9@:/._~%+-]+$`)
+
 func checkURL(text string) error {
 	if text == "" {
 		return nil
 	}
 	u, err := url.Parse(text)
-	if err == nil && (u.Scheme == "ssh" || u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && strings.Trim(u.Path, "/") != "" {
+	if err == nil && plainURL.MatchString(text) && (u.Scheme == "ssh" || u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && strings.Trim(u.Path, "/") != "" {
 		if _, secret := u.User.Password(); secret {
 			return fmt.Errorf("--repo-url holds a password, which would be in git for good: leave it out, and give it to flux bootstrap")
 		}
